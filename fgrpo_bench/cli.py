@@ -1,0 +1,186 @@
+"""The command line: dispatch only. What a command does is imported when it is run."""
+
+import contextlib
+import difflib
+import io
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import tyro
+from tyro.conf import Positional, UseAppendAction, arg, subcommand
+
+from fgrpo_bench import __version__
+from fgrpo_bench.errors import Interrupted, UserError
+
+
+@dataclass(frozen=True)
+class Run:
+    """Train every cell of a grid, measure pass@k exactly, and print the comparison.
+
+    Finished cells are skipped and interrupted ones go on from their last checkpoint.
+    Example: fgrpo-bench run --method grpo fgrpo --n 8 --seed 0 1
+    """
+
+    method: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")]
+    """Methods: grpo, fgrpo, dapo, fdapo, cispo, fcispo, and the control shuffled-focal."""
+    n: Annotated[tuple[int, ...], arg(metavar="N [N ...]")] = (8,)
+    """Group sizes: rollouts per prompt."""
+    gamma: Annotated[
+        tuple[float, ...], arg(metavar="G [G ...]", help_behavior_hint="(default: the preset's)")
+    ] = ()
+    """Focal exponents, for methods with focal weight."""
+    seed: Annotated[tuple[int, ...], arg(metavar="S [S ...]")] = (0,)
+    """Seeds of the runs."""
+    preset: Annotated[str, arg(metavar="NAME|FILE.toml")] = "maze-small"
+    """A shipped preset, or a file of your own."""
+    set: Annotated[
+        UseAppendAction[tuple[tuple[str, ...], ...]],
+        arg(metavar="SECTION.KEY=VALUE", help_behavior_hint="(repeatable)"),
+    ] = ()
+    """Override the preset."""
+    out: Annotated[Path, arg(metavar="DIR")] = Path("runs")
+    """Where run directories are kept."""
+    force: Annotated[bool, arg(help_behavior_hint="")] = False
+    """Start the cells over: what is there of them is removed."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Draw the figures and write the tables of finished runs.
+
+    Example: fgrpo-bench report runs/maze-small --out reports/mine
+    """
+
+    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN")] = (Path("runs"),)
+    """Run directories, or folders that hold some."""
+    out: Annotated[Path, arg(metavar="DIR")] = Path("reports/latest")
+    """Folder of the report."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """Train a preset's base model by supervised learning; the shipped bases come from here."""
+
+    preset: Annotated[str, arg(metavar="NAME|FILE.toml")] = "maze-small"
+    """A shipped preset, or a file of your own."""
+    set: Annotated[
+        UseAppendAction[tuple[tuple[str, ...], ...]],
+        arg(metavar="SECTION.KEY=VALUE", help_behavior_hint="(repeatable)"),
+    ] = ()
+    """Override the preset."""
+    out: Annotated[Path, arg(metavar="DIR")] = Path("bases")
+    """Folder for PRESET.safetensors and its manifest PRESET.json."""
+
+
+Command: TypeAlias = (
+    Annotated[Run, subcommand("run")]
+    | Annotated[Report, subcommand("report")]
+    | Annotated[Base, subcommand("base")]
+)
+COMMANDS = {"run": Run, "report": Report, "base": Base}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong use, 3 interrupted."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        dispatch(parse(words))
+    except UserError as error:
+        _leave(2, str(error))
+    except Interrupted as error:
+        _leave(3, str(error))
+    except KeyboardInterrupt:
+        _leave(3, "interrupted; the work is kept, run the same command to go on")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except ModuleNotFoundError as error:
+        _leave(2, _missing(error))
+    except OSError as error:
+        _leave(2, f"{error.filename or 'input or output'}: {error.strerror or error}")
+
+
+def parse(words: list[str]) -> Run | Report | Base:
+    """Return the command that the words describe, or exit with one line that mends them."""
+    if words in (["--version"], ["-V"]):
+        print(__version__)
+        raise SystemExit(0)
+    _check_spelling(words)
+    errors = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(errors):
+            return tyro.cli(  # type: ignore[no-any-return,call-overload]
+                Command,
+                prog="fgrpo-bench",
+                args=words or ["--help"],
+                description="Did a method of group-relative RL really help, and at which k?",
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+    except SystemExit as exit_:
+        if exit_.code:
+            raise UserError(_one_line(errors.getvalue(), words)) from None
+        raise
+
+
+def dispatch(command: Run | Report | Base) -> None:
+    """Import what a command needs and do it."""
+    if isinstance(command, Run):
+        from fgrpo_bench.commands.run import run
+
+        overrides = [text for texts in command.set for text in texts]
+        run(command.method, command.n, command.gamma, command.seed, command.preset, overrides,
+            command.out, command.force)
+    elif isinstance(command, Report):
+        from fgrpo_bench.commands.report import report
+
+        report(command.runs, command.out)
+    else:
+        from fgrpo_bench.commands.base import base
+
+        base(command.preset, [text for texts in command.set for text in texts], command.out)
+
+
+def _check_spelling(words: list[str]) -> None:
+    """Name a misspelt command or option and the nearest right one."""
+    if not words or words[0] in ("-h", "--help"):
+        return
+    if words[0] not in COMMANDS:
+        raise UserError(f"no command '{words[0]}': {_nearest(words[0], list(COMMANDS))}")
+    options = [f"--{field.name}" for field in fields(COMMANDS[words[0]])]
+    for word in words[1:]:
+        name = word.partition("=")[0]
+        if name.startswith("--") and name not in (*options, "--help"):
+            raise UserError(f"{words[0]} has no option '{name}': {_nearest(name, options)}")
+
+
+def _nearest(word: str, words: list[str]) -> str:
+    near = difflib.get_close_matches(word, words, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"there are {', '.join(words)}"
+
+
+def _one_line(box: str, words: list[str]) -> str:
+    """Turn the parser's framed error into one line."""
+    body = re.split(r"\n│ ─+ │\n", box)[0]
+    lines = [line.strip("╭─╮╰╯│ ") for line in body.splitlines()[1:]]
+    text = " ".join(line for line in lines if line)
+    return f"{text} (see fgrpo-bench {words[0] if words else ''} --help)"
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    extra = {"torch": "train", "safetensors": "train"}.get(str(error.name).partition(".")[0])
+    if extra is None:
+        raise error
+    return f"{error.name} is not installed: pip install 'fgrpo-bench[{extra}]'"
+
+
+def _leave(code: int, message: str) -> None:
+    print(f"fgrpo-bench: {' '.join(message.split())}", file=sys.stderr)
+    raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""``fgrpo-bench base``: make the base checkpoint of a preset."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from fgrpo_bench.commands.progress import Progress, say
+from fgrpo_bench.config.load import load_preset
+from fgrpo_bench.executor import Job, run_jobs
+from fgrpo_bench.rundir.atomic import write_bytes, write_json
+
+
+def base(preset: str, overrides: Sequence[str], out: Path) -> None:
+    """Train a preset's base, resumable, and write it with its manifest into ``out``."""
+    from fgrpo_bench.maze.sft import base_is_trained, load_base, trained_directory
+
+    name, config = load_preset(preset, [*overrides, "base.train=true"])
+    work = out / f"{name}-work"
+    directory = trained_directory(work, config)
+    if not base_is_trained(work, config):
+        job = Job(directory.name, "base", config.model_dump(mode="json"), directory)
+        run_jobs([job], Progress(config.base.steps).show)
+    manifest = json.loads((directory / "base.json").read_text("utf-8"))
+    write_bytes(out / f"{name}.safetensors", (directory / "base.safetensors").read_bytes())
+    command = f"fgrpo-bench base --preset {name}" + "".join(f" --set {o}" for o in overrides)
+    write_json(out / f"{name}.json", {"command": command, **manifest})
+    if complaint := load_base(config, work).complaint(config.base.gate):
+        say(f"warning: {complaint}")
+    curve = "  ".join(f"@{k} {v:.3f}" for k, v in manifest["tuning_pass_at_k"].items())
+    print(f"{out / name}.safetensors: pass on the tuning mazes {curve}")

@@ -1,0 +1,43 @@
+"""Progress on standard error: plain lines, one per evaluation of a run."""
+
+import sys
+import time
+
+from fgrpo_bench.executor import Event, Job
+
+
+def say(text: str) -> None:
+    """Print a line for the person who waits."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Progress:
+    """Turns the events of workers into lines, with the time that a job still needs."""
+
+    def __init__(self, steps: int) -> None:
+        """Show jobs of ``steps`` steps."""
+        self._steps = steps
+        self._first: dict[str, tuple[int, float]] = {}
+
+    def show(self, job: Job, event: Event) -> None:
+        """Print one event."""
+        step = int(event["step"])
+        first, start = self._first.setdefault(job.name, (step, time.monotonic()))
+        parts = [f"{job.name}  step {step}/{self._steps}"]
+        for key, name in (
+            ("loss", "loss"), ("reward", "reward"), ("active", "active"),
+            ("focal", "focal"), ("clip_fraction", "clip"),
+        ):
+            if event.get(key) is not None and not (key == "loss" and "reward" in event):
+                parts.append(f"{name} {event[key]:{'.4f' if key == 'clip_fraction' else '.3f'}}")
+        curve = event.get("pass_at_k", {})
+        shown = [k for k in curve if k == "1" or k == str(max(map(int, curve), key=_near_16))]
+        parts += [f"pass@{k} {curve[k]:.3f}" for k in shown]
+        if step > first:
+            left = (time.monotonic() - start) / (step - first) * (self._steps - step)
+            parts.append(f"{left // 60:.0f}:{left % 60:02.0f} left" if left else "done")
+        say("  ".join(parts))
+
+
+def _near_16(k: int) -> int:
+    return k if k <= 16 else -k

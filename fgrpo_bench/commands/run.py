@@ -1,0 +1,102 @@
+"""``fgrpo-bench run``: the grid, its workers, and the comparison at the end."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fgrpo_bench.commands.progress import Progress, say
+from fgrpo_bench.errors import UserError
+from fgrpo_bench.executor import Job, cores, run_jobs
+from fgrpo_bench.maze.grid import Cell, cells
+from fgrpo_bench.rundir.directory import clear, inspect
+
+
+def run(
+    methods: Sequence[str],
+    group_sizes: Sequence[int],
+    gammas: Sequence[float],
+    seeds: Sequence[int],
+    preset: str,
+    overrides: Sequence[str],
+    out: Path,
+    force: bool,
+) -> None:
+    """Train and evaluate every unfinished cell, then print the table of all of them.
+
+    Raises:
+        UserError: bad input; nothing has been touched then.
+    """
+    grid = cells(preset, methods, group_sizes, gammas, seeds, overrides)
+    root = out / grid[0].preset
+    states = {}
+    for cell in grid:
+        if not force:
+            states[cell.name] = inspect(root / cell.name, cell.to_json())
+    waiting = [cell for cell in grid if states.get(cell.name) != "finished"]
+    if waiting:
+        _announce(grid, waiting, states.values())
+        _run(waiting, root, force)
+    _conclude(grid, root)
+
+
+def _announce(grid: list[Cell], waiting: list[Cell], states: object) -> None:
+    cell, going_on = grid[0], list(states).count("started")  # type: ignore[call-overload]
+    train = cell.config.train
+    say(
+        f"{cell.preset}: {len(waiting)} of {len(grid)} runs to do"
+        + (f", {going_on} of them begun" if going_on else "")
+        + f"; {train.steps} steps of {train.prompts} prompts in {train.minibatches} mini-batches, "
+        f"{min(cores(), len(waiting))} at a time"
+    )
+    gammas = sorted({c.gamma for c in waiting if c.gamma})
+    if gammas:
+        say("focal weight g = (1 - X/N)^γ with γ = " + ", ".join(f"{g:g}" for g in gammas))
+
+
+def _run(waiting: list[Cell], root: Path, force: bool) -> None:
+    # Everything that can be wrong is found before anything is removed or trained.
+    from fgrpo_bench.maze.sft import (
+        base_is_trained,
+        load_base,
+        recipe,
+        require_base,
+        trained_directory,
+    )
+
+    config = waiting[0].config
+    require_base(config)
+    needs_base = config.base.train and not base_is_trained(root, config)
+    if force:
+        for cell in waiting:
+            if (root / cell.name).exists():
+                _clear_run(root / cell.name)
+    if needs_base:
+        say(f"training the base for {config.base.steps} supervised steps first")
+        directory = trained_directory(root, config)
+        job = Job(directory.name, "base", config.model_dump(mode="json"), directory)
+        run_jobs([job], Progress(config.base.steps).show)
+    if complaint := load_base(config, root).complaint(config.base.gate):
+        say(f"warning: {complaint}")
+    del recipe
+    jobs = [Job(cell.name, "cell", cell.to_json(), root / cell.name) for cell in waiting]
+    run_jobs(jobs, Progress(config.train.steps).show)
+
+
+def _clear_run(directory: Path) -> None:
+    """Remove a run, but nothing that is not one."""
+    if not (directory / "config.json").exists() and any(directory.iterdir()):
+        raise UserError(f"{directory} is not a run, so --force leaves it; choose another --out")
+    clear(directory)
+
+
+def _conclude(grid: list[Cell], root: Path) -> None:
+    from rich.console import Console
+
+    from fgrpo_bench.report.collect import compare, find_runs
+    from fgrpo_bench.report.tables import print_table
+
+    runs, _ = find_runs([root / cell.name for cell in grid])
+    console = Console(file=sys.stdout)
+    for comparison in compare(runs):
+        print_table(comparison, console)
+    say(f"runs are in {root}/; figures and tables: fgrpo-bench report {root}")

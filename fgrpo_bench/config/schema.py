@@ -1,0 +1,136 @@
+"""The resolved configuration of an experiment: frozen, typed, and nothing undeclared allowed."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class Section(BaseModel):
+    """A part of the configuration."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class MazeSection(Section):
+    """The mazes. Training, tuning and held-out sets belong to the preset and share no maze."""
+
+    size: int
+    reward: Literal["exact"] = "exact"
+    train_mazes: PositiveInt
+    evaluation_mazes: PositiveInt
+    data_seed: int
+    max_answer_tokens: PositiveInt
+
+    @model_validator(mode="after")
+    def _check(self) -> "MazeSection":
+        if self.size % 2 == 0 or self.size < 7:
+            raise ValueError(f"size is {self.size}; a maze has an odd side of at least 9")
+        if self.size == 7:
+            raise ValueError(
+                "size 7 has only 192 different mazes, so none can be held out; use 9 or more"
+            )
+        if self.size == 9 and 4 * self.evaluation_mazes > 100_352:
+            raise ValueError("size 9 has only 100352 different mazes; lower evaluation_mazes")
+        return self
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of a prompt."""
+        return self.size * (self.size + 1) + 4
+
+
+class ModelSection(Section):
+    """The policy network."""
+
+    width: PositiveInt
+    layers: PositiveInt
+    heads: PositiveInt
+    kv_heads: PositiveInt
+    ffn: PositiveInt
+    positions: Literal["learned", "rope"]
+    qkv_bias: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> "ModelSection":
+        if self.width % self.heads or self.heads % self.kv_heads:
+            raise ValueError("width must be a multiple of heads, and heads of kv_heads")
+        if self.positions == "rope" and self.width // self.heads % 2:
+            raise ValueError("rope needs an even width per head")
+        return self
+
+
+class BaseSection(Section):
+    """Supervised training of the base, and whether to do it or take the shipped checkpoint."""
+
+    train: bool = False
+    steps: PositiveInt
+    batch: PositiveInt
+    learning_rate: PositiveFloat
+    warmup: PositiveInt
+    seed: int = 0
+    gate: tuple[Probability, Probability]
+
+
+class TrainSection(Section):
+    """The RL run: ``prompts`` groups are sampled per step and split over ``minibatches`` updates."""
+
+    steps: PositiveInt
+    prompts: PositiveInt
+    minibatches: PositiveInt
+    learning_rate: PositiveFloat
+    weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    max_grad_norm: PositiveFloat = 1.0
+
+    @model_validator(mode="after")
+    def _check(self) -> "TrainSection":
+        if self.prompts % self.minibatches:
+            raise ValueError(
+                f"prompts ({self.prompts}) must be a multiple of minibatches ({self.minibatches})"
+            )
+        return self
+
+
+class MethodSection(Section):
+    """The gamma of methods with focal weighting, and conventions that trainers differ in."""
+
+    gamma: Annotated[float, Field(ge=0)]
+    std: Literal["sample", "population"] = "sample"
+    epsilon: PositiveFloat = 1e-4
+
+
+class EvaluationSection(Section):
+    """When and on what to evaluate; ``samples`` adds sampled counts to the exact figures."""
+
+    split: Literal["heldout", "tuning"] = "heldout"
+    every: PositiveInt
+    k: tuple[PositiveInt, ...]
+    samples: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _check(self) -> "EvaluationSection":
+        if list(self.k) != sorted({1, *self.k}):
+            raise ValueError("k must be different numbers in rising order, the first of them 1")
+        return self
+
+
+class MazeConfig(Section):
+    """Everything that decides a maze experiment's numbers, but for method, N, gamma and seed."""
+
+    maze: MazeSection
+    model: ModelSection
+    base: BaseSection
+    train: TrainSection
+    method: MethodSection
+    evaluation: EvaluationSection
+
+    @model_validator(mode="after")
+    def _check(self) -> "MazeConfig":
+        cells = ((self.maze.size - 1) // 2) ** 2
+        if self.maze.max_answer_tokens < 2 * (cells - 1) + 1:
+            raise ValueError(
+                f"maze.max_answer_tokens is {self.maze.max_answer_tokens}; the longest path of "
+                f"this size needs {2 * (cells - 1) + 1}"
+            )
+        return self

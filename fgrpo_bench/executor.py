@@ -1,0 +1,121 @@
+"""Run jobs side by side on this machine: one single-threaded worker process per core.
+
+A worker reads its job from standard input, writes events as JSON lines to standard output, and
+ends when its input closes: no worker outlives the command that started it.
+"""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from fgrpo_bench.errors import Interrupted, UserError
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A piece of work for one process.
+
+    Attributes:
+        name: shown in progress lines.
+        kind: ``cell`` trains and evaluates, ``base`` trains a base model.
+        payload: what the worker needs, as JSON.
+        directory: where it works.
+    """
+
+    name: str
+    kind: Literal["cell", "base"]
+    payload: dict[str, Any]
+    directory: Path
+
+
+def cores() -> int:
+    """Return the cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_jobs(jobs: Sequence[Job], on_event: Callable[[Job, Event], None]) -> None:
+    """Run all jobs, at most one per core at a time, and pass on what they report.
+
+    Args:
+        jobs: the work, started in this order.
+        on_event: receives every progress event, in this process.
+
+    Raises:
+        UserError: a job met bad input; the others are stopped, their work kept.
+        Interrupted: a worker was killed.
+        KeyboardInterrupt: passed on after the workers are stopped.
+    """
+    waiting, running = list(jobs), dict[str, subprocess.Popen[str]]()
+    events: queue.Queue[tuple[Job, Event]] = queue.Queue()
+    try:
+        while waiting or running:
+            while waiting and len(running) < cores():
+                job = waiting.pop(0)
+                running[job.name] = _start(job, events)
+            job, event = events.get()
+            if event["event"] == "end":
+                running.pop(job.name)
+            elif event["event"] == "error":
+                raise UserError(event["message"])
+            elif event["event"] == "died":
+                raise Interrupted(f"{job.name}: {event['message']}")
+            else:
+                on_event(job, event)
+    finally:
+        for process in running.values():
+            process.kill()
+        for process in running.values():
+            process.wait()
+
+
+def _start(job: Job, events: "queue.Queue[tuple[Job, Event]]") -> subprocess.Popen[str]:
+    job.directory.mkdir(parents=True, exist_ok=True)
+    log = job.directory / "worker.log"
+    with open(log, "w", encoding="utf-8") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fgrpo_bench.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+            start_new_session=True,  # Ctrl-C reaches this process alone, which stops the workers
+        )
+    assert process.stdin is not None
+    message = {"kind": job.kind, "payload": job.payload, "directory": str(job.directory)}
+    process.stdin.write(json.dumps(message) + "\n")
+    process.stdin.flush()
+    threading.Thread(target=_follow, args=(job, process, log, events), daemon=True).start()
+    return process
+
+
+def _follow(
+    job: Job,
+    process: subprocess.Popen[str],
+    log: Path,
+    events: "queue.Queue[tuple[Job, Event]]",
+) -> None:
+    assert process.stdout is not None
+    finished = False
+    for line in process.stdout:
+        event = json.loads(line)
+        finished = finished or event["event"] in ("end", "error")
+        events.put((job, event))
+    code = process.wait()
+    if finished:
+        log.unlink(missing_ok=True)
+        return
+    how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    message = f"the worker ended with {how}; its work is kept, run the same command to go on"
+    if log.exists() and log.stat().st_size:
+        message += f" (its last words are in {log})"
+    events.put((job, {"event": "died", "message": message}))

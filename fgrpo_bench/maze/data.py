@@ -1,0 +1,46 @@
+"""The mazes of a configuration, and the model shape that fits them."""
+
+import hashlib
+from dataclasses import dataclass
+
+from fgrpo_bench.config.schema import MazeConfig
+from fgrpo_bench.maze.generate import Mazes, evaluation_sets, training_set
+from fgrpo_bench.maze.model import ModelShape
+from fgrpo_bench.maze.tokens import VOCABULARY
+
+
+@dataclass(frozen=True)
+class MazeData:
+    """Training, tuning and held-out mazes; no maze is in two of them."""
+
+    training: Mazes
+    tuning: Mazes
+    heldout: Mazes
+
+    def split(self, name: str) -> Mazes:
+        """Return the ``tuning`` or ``heldout`` mazes."""
+        return {"tuning": self.tuning, "heldout": self.heldout}[name]
+
+
+def load_mazes(config: MazeConfig) -> MazeData:
+    """Generate the mazes that belong to a configuration."""
+    maze = config.maze
+    tuning, heldout = evaluation_sets(maze.size, maze.evaluation_mazes, maze.data_seed)
+    excluded = {*tuning.keys(), *heldout.keys()}
+    training = training_set(maze.size, maze.train_mazes, maze.data_seed, excluded)
+    return MazeData(training, tuning, heldout)
+
+
+def content_hash(mazes: Mazes) -> str:
+    """Return the SHA-256 of a set of mazes, in order."""
+    return hashlib.sha256(mazes.links.tobytes()).hexdigest()
+
+
+def model_shape(config: MazeConfig) -> ModelShape:
+    """Return the shape of the policy; it has a position for every prompt and answer token."""
+    model, maze = config.model, config.maze
+    return ModelShape(
+        vocabulary=len(VOCABULARY),
+        max_positions=maze.prompt_tokens + maze.max_answer_tokens,
+        **model.model_dump(),
+    )

@@ -1,0 +1,180 @@
+"""One cell of a maze experiment: base, RL, exact evaluation, and the files of its run directory."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fgrpo_bench.config.load import digest
+from fgrpo_bench.maze.checkpoint import new_training, restore_training, save_weights
+from fgrpo_bench.maze.data import MazeData, content_hash, load_mazes
+from fgrpo_bench.maze.evaluate import exact_success, guesser_success, sampled_success
+from fgrpo_bench.maze.generate import Mazes
+from fgrpo_bench.maze.grid import Cell
+from fgrpo_bench.maze.model import Transformer
+from fgrpo_bench.maze.sft import Base, load_base
+from fgrpo_bench.maze.tokens import VOCABULARY, encode_prompts
+from fgrpo_bench.maze.train import train
+from fgrpo_bench.methods.registry import get_method
+from fgrpo_bench.rundir.atomic import write_bytes
+from fgrpo_bench.rundir.directory import begin, locked
+from fgrpo_bench.rundir.manifest import environment, now, write_manifest
+from fgrpo_bench.rundir.results import BenchmarkResult, Results, TrainingTotals, write_results
+from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_success_at_k
+
+Progress = Callable[[dict[str, Any]], None]
+
+
+def run(cell: Cell, directory: Path, progress: Progress) -> None:
+    """Run a cell in its directory, from its last checkpoint if it has one.
+
+    Args:
+        cell: what to run.
+        directory: the run directory; a trained base lies beside it.
+        progress: receives each evaluation's metrics.
+
+    Raises:
+        UserError: another process holds the directory, or a file in it is damaged.
+    """
+    with locked(directory):
+        begin(directory, cell.to_json())
+        config, started = cell.config, now()
+        data, base = load_mazes(config), load_base(config, directory.parent)
+        mazes = data.split(config.evaluation.split)
+        manifest = _manifest(cell, data, base, started)
+        write_manifest(directory, manifest)
+        stages = {"guesser": _guesser(data, mazes), "base": _stage(cell, base.model, mazes)}
+        training = new_training(
+            base.model, config.train.learning_rate, config.train.weight_decay
+        )
+        restore_training(directory / "checkpoints", training)
+        train(
+            config, get_method(cell.method), cell.settings, cell.group_size, cell.seed,
+            training, (data.training, mazes), directory, progress,
+        )
+        stages["final"] = _stage(cell, training.model, mazes)
+        save_weights(directory / "checkpoints" / "final.safetensors", training.model)
+        problems = _problems(cell, mazes, stages)
+        write_bytes(directory / "problems.parquet", problems.to_parquet(index=False))
+        write_manifest(directory, manifest | {"finished": now()})
+        write_results(directory, _results(cell, problems, training.totals))
+        for checkpoint in (directory / "checkpoints").glob("step-*.safetensors"):
+            checkpoint.unlink()
+
+
+def benchmark_name(cell: Cell) -> str:
+    """Return the name of the benchmark that a cell is evaluated on."""
+    size, split = cell.config.maze.size, cell.config.evaluation.split
+    return f"maze-{size}x{size}" + ("" if split == "heldout" else f"-{split}")
+
+
+def _guesser(data: MazeData, mazes: Mazes) -> dict[str, Any]:
+    return {"n": 0, "c": 0, "p_exact": guesser_success(data.training, mazes)}
+
+
+def _stage(cell: Cell, model: Transformer, mazes: Mazes) -> dict[str, Any]:
+    """Exact success, and counts of samples where the configuration asks for some."""
+    samples = cell.config.evaluation.samples
+    counts: Any = 0
+    if samples:
+        limit = cell.config.maze.max_answer_tokens
+        counts = sampled_success(model, mazes, samples, limit, cell.seed)
+    return {"n": samples, "c": counts, "p_exact": exact_success(model, mazes)}
+
+
+def _problems(cell: Cell, mazes: Mazes, stages: dict[str, dict[str, Any]]) -> pd.DataFrame:
+    split = cell.config.evaluation.split
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "benchmark": benchmark_name(cell),
+                "problem_id": [f"{split}-{index:05d}" for index in range(len(mazes))],
+                "stratum": np.where(mazes.monotone, "monotone", "detour"),
+                "stage": stage,
+                **columns,
+            }
+        )
+        for stage, columns in stages.items()
+    )
+
+
+def _results(cell: Cell, problems: pd.DataFrame, totals: dict[str, float]) -> Results:
+    benchmarks = []
+    for stage, rows in problems.groupby("stage", sort=False):
+        benchmarks.append(_exact(cell, str(stage), None, rows))
+        for stratum, part in rows.groupby("stratum", sort=True):
+            benchmarks.append(_exact(cell, str(stage), str(stratum), part))
+        if int(rows["n"].iloc[0]):
+            benchmarks.append(_sampled(cell, str(stage), rows))
+    training = TrainingTotals(
+        steps=cell.config.train.steps,
+        rollouts=int(totals["rollouts"]),
+        tokens=int(totals["tokens"]),
+        clip_fraction=totals["clipped"] / totals["tokens"],
+    )
+    return Results(
+        preset=cell.preset,
+        method=cell.method,
+        group_size=cell.group_size,
+        gamma=cell.gamma,
+        seed=cell.seed,
+        overrides=cell.overrides,
+        benchmarks=benchmarks,
+        training=training,
+        outcomes={name: int(totals[name]) for name in ("correct", "wrong", "truncated")},
+    )
+
+
+def _exact(cell: Cell, stage: str, stratum: str | None, rows: pd.DataFrame) -> BenchmarkResult:
+    ks = cell.config.evaluation.k
+    curve = exact_pass_at_k(rows["p_exact"].to_numpy(), ks)
+    return _benchmark(cell, stage, stratum, len(rows), 0, dict(zip(ks, curve, strict=True)))
+
+
+def _sampled(cell: Cell, stage: str, rows: pd.DataFrame) -> BenchmarkResult:
+    samples = cell.config.evaluation.samples
+    ks = [k for k in cell.config.evaluation.k if k <= samples]
+    curve = unbiased_success_at_k(rows["c"].to_numpy(), samples, ks).mean(axis=0)
+    return _benchmark(cell, stage, None, len(rows), samples, dict(zip(ks, curve, strict=True)))
+
+
+def _benchmark(
+    cell: Cell, stage: str, stratum: str | None, problems: int, samples: int, curve: dict[int, Any]
+) -> BenchmarkResult:
+    return BenchmarkResult(
+        name=benchmark_name(cell),
+        stratum=stratum,
+        stage=stage,
+        problems=problems,
+        samples=samples,
+        exact=samples == 0,
+        pass_at_k={str(k): float(value) for k, value in curve.items()},
+    )
+
+
+def _manifest(cell: Cell, data: MazeData, base: Base, started: str) -> dict[str, Any]:
+    mazes = data.split(cell.config.evaluation.split)
+    prompts = encode_prompts(mazes).tobytes() + json.dumps(VOCABULARY).encode()
+    return {
+        "command": cell.command,
+        "config": cell.to_json(),
+        "config_hash": digest(cell.to_json()),
+        **environment(),
+        "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or None,
+        "model": {"id": "maze base", "weights_sha256": base.manifest["weights_sha256"],
+                  "recipe_hash": base.manifest["recipe_hash"]},
+        "data": {
+            "id": benchmark_name(cell),
+            "training_sha256": content_hash(data.training),
+            "evaluation_sha256": content_hash(mazes),
+            "prompts_sha256": hashlib.sha256(prompts).hexdigest(),
+        },
+        "seeds": {"run": cell.seed, "data": cell.config.maze.data_seed,
+                  "base": cell.config.base.seed},
+        "started": started,
+    }

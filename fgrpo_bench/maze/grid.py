@@ -1,0 +1,144 @@
+"""The cells of a maze experiment: one method, group size, gamma and seed each.
+
+Light on purpose: planning, resuming and reporting need the grid but no torch.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fgrpo_bench.config.load import differences, digest, load_preset
+from fgrpo_bench.config.schema import MazeConfig
+from fgrpo_bench.errors import UserError
+from fgrpo_bench.methods.advantages import Settings
+from fgrpo_bench.methods.registry import Method, get_method
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training run of the grid.
+
+    Attributes:
+        preset: the preset's name.
+        config: the resolved configuration.
+        method: name of the method.
+        group_size: rollouts per prompt N.
+        gamma: focal exponent; 0 for methods without focal weight.
+        seed: prompt order, rollouts and the method's draws.
+        overrides: what the configuration sets otherwise than the preset.
+    """
+
+    preset: str
+    config: MazeConfig
+    method: str
+    group_size: int
+    gamma: float
+    seed: int
+    overrides: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Name of the run directory: a hash at its end stands for the overrides."""
+        suffix = f"-{digest(self.overrides)[:8]}" if self.overrides else ""
+        return f"{self.method}-n{self.group_size}-g{self.gamma:g}-s{self.seed}{suffix}"
+
+    @property
+    def settings(self) -> Settings:
+        """Conventions of the method with this cell's gamma."""
+        section = self.config.method
+        return Settings(gamma=self.gamma, std=section.std, epsilon=section.epsilon)
+
+    @property
+    def command(self) -> str:
+        """The command line that makes this run again."""
+        parts = [f"fgrpo-bench run --preset {self.preset} --method {self.method}"]
+        parts.append(f"--n {self.group_size}")
+        if get_method(self.method).focal is not None:
+            parts.append(f"--gamma {self.gamma:g}")
+        parts.append(f"--seed {self.seed}")
+        parts += [f"--set {key}={override_text(v)}" for key, v in self.overrides.items()]
+        return " ".join(parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of ``config.json``."""
+        return {
+            "schema": SCHEMA,
+            "experiment": "maze",
+            "preset": self.preset,
+            "method": self.method,
+            "group_size": self.group_size,
+            "gamma": self.gamma,
+            "seed": self.seed,
+            "overrides": self.overrides,
+            "config": self.config.model_dump(mode="json"),
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Cell":
+        """Return the cell that ``to_json`` described."""
+        keys = ("preset", "method", "group_size", "gamma", "seed", "overrides")
+        config = MazeConfig.model_validate(value["config"])
+        return cls(config=config, **{key: value[key] for key in keys})
+
+
+def override_text(value: Any) -> str:
+    """Return an override's value as ``--set`` reads it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value}".replace(" ", "")
+
+
+def cells(
+    preset: str,
+    methods: Sequence[str],
+    group_sizes: Sequence[int],
+    gammas: Sequence[float] = (),
+    seeds: Sequence[int] = (0,),
+    overrides: Sequence[str] = (),
+) -> list[Cell]:
+    """Return the grid, seeds outermost; a method without focal weight stands once per gammas.
+
+    Args:
+        preset: name or path of a preset.
+        methods: names of methods.
+        group_sizes: group sizes N, at least 2 each.
+        gammas: focal exponents; none takes the preset's.
+        seeds: seeds of runs.
+        overrides: ``section.key=value`` texts.
+
+    Raises:
+        UserError: anything unknown or out of range, in one line.
+    """
+    name, config = load_preset(preset, overrides)
+    for size in group_sizes:
+        if size < 2:
+            raise UserError(
+                f"--n {size}: a group needs at least 2 rollouts, since advantages compare them"
+            )
+    for gamma in gammas:
+        if not 0 <= gamma < float("inf"):
+            raise UserError(f"--gamma {gamma:g}: gamma must be 0 or more (0 is the base method)")
+    for seed in seeds:
+        if seed < 0:
+            raise UserError(f"--seed {seed}: a seed must be 0 or more")
+    changed = differences(config, load_preset(preset)[1])
+    changed.pop("method.gamma", None)  # the directory name carries gamma itself
+    grid = {
+        cell.name: cell
+        for seed in seeds
+        for method in map(_method, methods)
+        for size in group_sizes
+        for gamma in (gammas or (config.method.gamma,) if method.focal else (0.0,))
+        for cell in [Cell(name, config, method.name, size, float(gamma), seed, changed)]
+    }
+    return list(grid.values())
+
+
+def _method(name: str) -> Method:
+    try:
+        return get_method(name)
+    except KeyError as error:
+        raise UserError(str(error.args[0])) from None

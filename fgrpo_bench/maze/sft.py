@@ -1,0 +1,220 @@
+"""The base model: supervised training on the answers of training mazes, and the shipped bases.
+
+A base is decided by its recipe (mazes, model, supervised training), and every configuration with
+that recipe may use it. The packaged bases were written by ``fgrpo-bench base``.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from fgrpo_bench.config.load import digest
+from fgrpo_bench.config.schema import MazeConfig
+from fgrpo_bench.errors import UserError
+from fgrpo_bench.maze.checkpoint import (
+    Training,
+    load_weights,
+    new_training,
+    read_tensors,
+    restore_training,
+    save_training,
+    save_weights,
+)
+from fgrpo_bench.maze.data import MazeData, load_mazes, model_shape
+from fgrpo_bench.maze.evaluate import answer_log_probs, exact_success
+from fgrpo_bench.maze.generate import Mazes
+from fgrpo_bench.maze.model import Transformer
+from fgrpo_bench.maze.tokens import encode_answers
+from fgrpo_bench.rng import stream
+from fgrpo_bench.rundir.atomic import write_json
+from fgrpo_bench.rundir.directory import begin, inspect, locked
+from fgrpo_bench.rundir.manifest import environment, now
+from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
+
+SHIPPED = files("fgrpo_bench") / "maze" / "bases"
+_CHECKPOINT_EVERY = 100
+
+Progress = Callable[[dict[str, Any]], None]
+
+
+def recipe(config: MazeConfig) -> dict[str, Any]:
+    """Return what decides the base: the mazes, the model and the supervised training."""
+    return {
+        "maze": config.maze.model_dump(mode="json", exclude={"reward", "max_answer_tokens"}),
+        "model": config.model.model_dump(mode="json"),
+        "positions": config.maze.prompt_tokens + config.maze.max_answer_tokens,
+        "base": config.base.model_dump(mode="json", exclude={"train", "gate"}),
+    }
+
+
+def fresh_model(config: MazeConfig) -> Transformer:
+    """Return a model with new weights drawn from the base's seed."""
+    model = Transformer(model_shape(config))
+    seed = int(stream(config.base.seed, "maze-weights").integers(2**63))
+    model.initialise(torch.Generator().manual_seed(seed))
+    return model
+
+
+def epoch_batch(mazes: Mazes, seed: int, purpose: str, step: int, batch: int) -> Mazes:
+    """Return the batch of one step: the set is cycled in epochs, each in its own shuffled order."""
+    positions = np.arange(step * batch, (step + 1) * batch)
+    epochs = positions // len(mazes)
+    index = np.empty(batch, dtype=np.int64)
+    for epoch in np.unique(epochs):
+        order = stream(seed, purpose, int(epoch)).permutation(len(mazes))
+        index[epochs == epoch] = order[positions[epochs == epoch] % len(mazes)]
+    return mazes.take(index)
+
+
+def train_base(config: MazeConfig, directory: Path, progress: Progress) -> None:
+    """Train the base into ``directory`` (``base.safetensors``, ``base.json``), resumable.
+
+    AdamW with a linear warm-up, cross-entropy on answer tokens (arXiv 2602.02710, maze set-up).
+    """
+    with locked(directory):
+        begin(directory, recipe(config))
+        data = load_mazes(config)
+        section = config.base
+        training = new_training(fresh_model(config), section.learning_rate, 0.01)
+        restore_training(directory / "checkpoints", training)
+        while training.step < section.steps:
+            loss = _sft_step(config, data, training)
+            if training.step % _CHECKPOINT_EVERY == 0 or training.step == section.steps:
+                save_training(directory / "checkpoints", training)
+                progress({"step": training.step, "steps": section.steps, "loss": loss})
+        _finish_base(config, directory, training.model, data)
+        for checkpoint in (directory / "checkpoints").iterdir():
+            checkpoint.unlink()
+
+
+def _sft_step(config: MazeConfig, data: MazeData, training: Training) -> float:
+    section = config.base
+    batch = epoch_batch(data.training, section.seed, "maze-sft", training.step, section.batch)
+    warm = min(1.0, (training.step + 1) / section.warmup)
+    for group in training.optimizer.param_groups:
+        group["lr"] = section.learning_rate * warm
+    tokens = int(encode_answers(batch)[1].sum())
+    loss = -answer_log_probs(training.model, batch).sum() / tokens
+    training.optimizer.zero_grad(set_to_none=False)
+    loss.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(training.model.parameters(), 1.0)
+    training.optimizer.step()
+    training.step += 1
+    return loss.item()
+
+
+def _finish_base(config: MazeConfig, directory: Path, model: Transformer, data: MazeData) -> None:
+    success = exact_success(model, data.tuning)
+    ks = config.evaluation.k
+    curve = dict(zip(map(str, ks), exact_pass_at_k(success, ks).tolist(), strict=True))
+    save_weights(directory / "base.safetensors", model)
+    weights = (directory / "base.safetensors").read_bytes()
+    write_json(
+        directory / "base.json",
+        {
+            "schema": 1,
+            "recipe": recipe(config),
+            "recipe_hash": digest(recipe(config)),
+            "weights_sha256": hashlib.sha256(weights).hexdigest(),
+            "parameters": sum(p.numel() for p in model.parameters()),
+            "tuning_pass_at_1": float(success.mean()),
+            "tuning_pass_at_k": curve,
+            "finished": now(),
+            **environment(),
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base model ready to use, with its manifest."""
+
+    model: Transformer
+    manifest: dict[str, Any]
+
+    def complaint(self, gate: tuple[float, float]) -> str | None:
+        """Say so when pass@1 on the tuning mazes misses the gate."""
+        value = self.manifest["tuning_pass_at_1"]
+        if gate[0] <= value <= gate[1]:
+            return None
+        return (
+            f"the base's pass@1 on the tuning mazes is {value:.3f}, outside "
+            f"[{gate[0]}, {gate[1]}]: too weak a base collapses under any method and too "
+            "strong a one leaves nothing to learn; change base.steps"
+        )
+
+
+def trained_directory(root: Path, config: MazeConfig) -> Path:
+    """Return where ``base.train=true`` keeps this recipe's base, beside the runs that use it."""
+    return root / f"base-{digest(recipe(config))}"
+
+
+def base_is_trained(root: Path, config: MazeConfig) -> bool:
+    """Return whether that base is there already.
+
+    Raises:
+        UserError: the place holds something else.
+    """
+    inspect(trained_directory(root, config), recipe(config))
+    return (trained_directory(root, config) / "base.json").exists()
+
+
+def load_base(config: MazeConfig, root: Path) -> Base:
+    """Return the base of a configuration: shipped, or with ``base.train`` the one under ``root``.
+
+    Raises:
+        UserError: no shipped base has this recipe.
+    """
+    if config.base.train:
+        return _read_base(trained_directory(root, config) / "base.json", config)
+    shipped = _shipped(config)
+    with as_file(SHIPPED / f"{shipped}.json") as manifest, as_file(
+        SHIPPED / f"{shipped}.safetensors"
+    ):
+        return _read_base(manifest, config)
+
+
+def require_base(config: MazeConfig) -> None:
+    """Raise ``UserError`` unless the base can be trained or a shipped one fits."""
+    if not config.base.train:
+        _shipped(config)
+
+
+def _shipped(config: MazeConfig) -> str:
+    wanted, nearest = recipe(config), ""
+    for item in sorted(SHIPPED.iterdir(), key=lambda item: item.name):
+        if not item.name.endswith(".json"):
+            continue
+        manifest = json.loads(item.read_text("utf-8"))
+        if manifest["recipe_hash"] == digest(wanted):
+            return item.name.removesuffix(".json")
+        nearest = nearest or _difference(manifest["recipe"], wanted)
+    raise UserError(
+        f"no shipped base fits this configuration ({nearest}): "
+        "add --set base.train=true to train one first"
+    )
+
+
+def _difference(shipped: dict[str, Any], wanted: dict[str, Any]) -> str:
+    for section in ("maze", "model", "base"):
+        for key, value in wanted[section].items():
+            if shipped[section].get(key) != value:
+                return f"{section}.{key} is {value}, shipped {shipped[section].get(key)}"
+    return "it has another number of positions"
+
+
+def _read_base(path: Path, config: MazeConfig) -> Base:
+    manifest = json.loads(path.read_text("utf-8"))
+    weights = path.with_suffix(".safetensors")
+    if hashlib.sha256(weights.read_bytes()).hexdigest() != manifest["weights_sha256"]:
+        raise UserError(f"{weights} is not the file its manifest describes; train the base anew")
+    model = Transformer(model_shape(config))
+    load_weights(model, read_tensors(weights)[0], weights)
+    return Base(model, manifest)

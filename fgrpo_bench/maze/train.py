@@ -1,0 +1,156 @@
+"""The RL loop: roll out a batch of prompts, weight its groups, update over mini-batches."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from fgrpo_bench.config.schema import MazeConfig
+from fgrpo_bench.maze.checkpoint import Training, save_training
+from fgrpo_bench.maze.evaluate import exact_success
+from fgrpo_bench.maze.generate import Mazes
+from fgrpo_bench.maze.rollout import Rollouts, sample
+from fgrpo_bench.maze.sft import epoch_batch
+from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
+from fgrpo_bench.maze.update import backward, node_weights
+from fgrpo_bench.methods.advantages import Bools, Settings, active_groups
+from fgrpo_bench.methods.registry import Method, Weighted
+from fgrpo_bench.rng import stream
+from fgrpo_bench.rundir.directory import Metrics
+from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
+
+Progress = Callable[[dict[str, Any]], None]
+
+
+def train(
+    config: MazeConfig,
+    method: Method,
+    settings: Settings,
+    group_size: int,
+    seed: int,
+    training: Training,
+    mazes: tuple[Mazes, Mazes],
+    directory: Path,
+    progress: Progress,
+) -> None:
+    """Train from ``training.step`` to the end; every evaluation is also a checkpoint.
+
+    Args:
+        config: the experiment.
+        method: what to train with.
+        settings: gamma and conventions of the method.
+        group_size: rollouts per prompt N.
+        seed: the run's seed: prompt order, rollouts and the method's draws.
+        training: model and optimiser, fresh or restored.
+        mazes: training and evaluation mazes.
+        directory: the run's directory.
+        progress: receives each evaluation's metrics.
+    """
+    every, steps = config.evaluation.every, config.train.steps
+    metrics = Metrics(directory, training.step if training.totals else -1)
+    try:
+        if not training.totals:
+            training.totals = dict.fromkeys(
+                ("rollouts", "tokens", "clipped", "correct", "wrong", "truncated"), 0
+            )
+            line: dict[str, Any] = {"step": 0} | _evaluation(config, training, mazes[1])
+            metrics.append(line)
+            progress(line)
+        while training.step < steps:
+            line = _step(config, method, settings, group_size, seed, training, mazes[0])
+            due = training.step % every == 0 or training.step == steps
+            if due:
+                line |= _evaluation(config, training, mazes[1])
+            metrics.append(line)
+            if due:
+                metrics.sync()
+                save_training(directory / "checkpoints", training)
+                progress(line)
+    finally:
+        metrics.close()
+
+
+def _evaluation(config: MazeConfig, training: Training, mazes: Mazes) -> dict[str, Any]:
+    ks = config.evaluation.k
+    curve = exact_pass_at_k(exact_success(training.model, mazes), ks)
+    return {"pass_at_k": dict(zip(map(str, ks), curve.tolist(), strict=True))}
+
+
+def _step(
+    config: MazeConfig,
+    method: Method,
+    settings: Settings,
+    group_size: int,
+    seed: int,
+    training: Training,
+    mazes: Mazes,
+) -> dict[str, Any]:
+    """One rollout and its updates; returns the step's line of metrics."""
+    step, section = training.step, config.train
+    batch = epoch_batch(mazes, seed, "maze-order", step, section.prompts)
+    rollouts = sample(
+        training.model,
+        encode_prompts(batch),
+        group_size,
+        config.maze.max_answer_tokens,
+        stream(seed, "maze-rollout", step),
+    )
+    correct = rollouts.matches(encode_answers(batch)[0])
+    rewards = np.where(correct, settings.reward_correct, settings.reward_wrong)
+    weighted = method.advantage(
+        rewards, correct, settings, rng=stream(seed, "maze-method", step)
+    )
+    losses, clipped = _update(config, method, training, rollouts, weighted)
+    training.step += 1
+    _count(training, rollouts, correct, clipped)
+    active = active_groups(correct)
+    return {
+        "step": training.step,
+        "reward": float(rewards.mean()),
+        "active": float(active.mean()),
+        "focal": float(weighted.weights[active].mean()) if active.any() else None,
+        "clip_fraction": clipped / rollouts.tokens,
+        "loss": losses,
+        "tokens": rollouts.tokens,
+    }
+
+
+def _update(
+    config: MazeConfig,
+    method: Method,
+    training: Training,
+    rollouts: Rollouts,
+    weighted: Weighted,
+) -> tuple[float, float]:
+    """Take one optimiser step per mini-batch; return the mean loss and the clipped tokens.
+
+    A mini-batch without signal still takes its step (momentum and weight decay act), as it would
+    in a trainer that does not look inside the groups.
+    """
+    section = config.train
+    weights = node_weights(rollouts, weighted.advantages)
+    divisor = rollouts.tokens / section.minibatches
+    loss = clipped = 0.0
+    for groups in np.split(np.arange(section.prompts), section.minibatches):
+        training.optimizer.zero_grad(set_to_none=False)
+        stats = backward(
+            training.model, rollouts, weights, groups, method.surrogate, divisor
+        )
+        torch.nn.utils.clip_grad_norm_(training.model.parameters(), section.max_grad_norm)
+        training.optimizer.step()
+        loss += stats.loss / section.minibatches
+        clipped += stats.clipped
+    return loss, clipped
+
+
+def _count(training: Training, rollouts: Rollouts, correct: Bools, clipped: float) -> None:
+    cut = rollouts.truncated
+    totals = training.totals
+    totals["rollouts"] += correct.size
+    totals["tokens"] += rollouts.tokens
+    totals["clipped"] += clipped
+    totals["correct"] += int(correct.sum())
+    totals["truncated"] += int(cut.sum())
+    totals["wrong"] += int((~correct & ~cut).sum())

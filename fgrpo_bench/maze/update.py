@@ -1,0 +1,176 @@
+"""The trie policy gradient: every sample's loss at the cost of the distinct prefixes.
+
+All samples through a node share its ratio, and every surrogate here is positively homogeneous in
+the advantage, so sum_i f(r, A_i) = f(r, sum of A_i > 0) + f(r, sum of A_i < 0): two numbers per
+node replace its samples exactly, on and off the sampling policy.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fgrpo_bench.maze.model import Transformer
+from fgrpo_bench.maze.rollout import Nodes, Rollouts
+from fgrpo_bench.maze.tokens import PAD
+from fgrpo_bench.methods.surrogates import Surrogate
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NodeWeights:
+    """What the samples through each node ask for, all [M].
+
+    Attributes:
+        positive: sum of the positive advantages.
+        negative: sum of the negative advantages.
+        n_positive: samples with a positive advantage.
+        n_negative: samples with a negative advantage.
+    """
+
+    positive: Floats
+    negative: Floats
+    n_positive: Floats
+    n_negative: Floats
+
+
+def node_weights(rollouts: Rollouts, advantages: Floats) -> NodeWeights:
+    """Sum the advantages of the samples through each node.
+
+    Args:
+        rollouts: the trie, M nodes.
+        advantages: [G, N], in the order of ``rollouts.leaves``.
+    """
+    per_sample = np.stack((np.maximum(advantages, 0), np.minimum(advantages, 0),
+                           advantages > 0, advantages < 0), axis=-1)
+    sums = np.zeros((len(rollouts.token), 4))
+    np.add.at(sums, rollouts.leaves, per_sample)
+    for level in reversed(rollouts.levels()[1:]):
+        np.add.at(sums, rollouts.parent[level], sums[level])
+    return NodeWeights(*sums.T)
+
+
+@dataclass(frozen=True)
+class PackedTries:
+    """Rows of prompt and trie with an ancestor mask, and the nodes to score (K of them).
+
+    Attributes:
+        tokens: [A, S] prompt, then the nodes that have children.
+        positions: [A, S].
+        mask: [A, 1, S, S] True where a token may look.
+        row: [K] row of the node.
+        before: [K] slot in the row whose output predicts the node.
+        token: [K] its token.
+        node: [K] index of the node in the rollouts.
+    """
+
+    tokens: Tensor
+    positions: Tensor
+    mask: Tensor
+    row: Tensor
+    before: Tensor
+    token: Tensor
+    node: Nodes
+
+
+def pack(rollouts: Rollouts, groups: Nodes) -> PackedTries:
+    """Pack the tries of ``groups`` into one row each; nodes without children need no slot."""
+    length = rollouts.prompts.shape[1]
+    row_of = np.full(len(rollouts.prompts), -1)
+    row_of[groups] = np.arange(len(groups))
+    kept = np.nonzero(row_of[rollouts.group] >= 0)[0]
+    run = kept[~rollouts.ended[kept]]
+    slot = np.full(len(rollouts.token), -1)
+    order = run[np.argsort(rollouts.group[run], kind="stable")]
+    slot[order] = length + np.arange(len(order)) - np.searchsorted(
+        rollouts.group[order], rollouts.group[order]
+    )
+    width = int(slot.max(initial=length - 1)) + 1
+    tokens = np.full((len(groups), width), PAD)
+    positions = np.zeros((len(groups), width), dtype=np.int64)
+    tokens[:, :length], positions[:, :length] = rollouts.prompts[groups], np.arange(length)
+    tokens[row_of[rollouts.group[run]], slot[run]] = rollouts.token[run]
+    positions[row_of[rollouts.group[run]], slot[run]] = length + rollouts.depth[run]
+    parent = rollouts.parent[kept]
+    before = np.where(parent >= 0, slot[parent], length - 1)
+    row = row_of[rollouts.group[kept]]
+    mask = _ancestor_mask(rollouts, run, row_of, slot, width, len(groups))
+    arrays = (tokens, positions, mask, row, before, rollouts.token[kept])
+    return PackedTries(*(torch.from_numpy(x) for x in arrays), kept)
+
+
+def _ancestor_mask(
+    rollouts: Rollouts, run: Nodes, row_of: Nodes, slot: Nodes, width: int, rows: int
+) -> NDArray[np.bool_]:
+    """Mask [rows, 1, width, width]: causal in the prompt, then the prompt, ancestors and itself."""
+    length = rollouts.prompts.shape[1]
+    mask = np.zeros((rows, 1, width, width), dtype=np.bool_)
+    mask[:, 0, :length, :length] = np.tri(length, dtype=np.bool_)
+    mask[:, 0, length:, :length] = True
+    depth = rollouts.depth[run]
+    for level in range(int(depth.max(initial=-1)) + 1):
+        nodes = run[depth == level]
+        row, here = row_of[rollouts.group[nodes]], slot[nodes]
+        if level:
+            mask[row, 0, here] = mask[row, 0, slot[rollouts.parent[nodes]]]
+        mask[row, 0, here, here] = True
+    return mask
+
+
+@dataclass(frozen=True)
+class UpdateStats:
+    """What one mini-batch did: its loss and the answer tokens whose ratio was clipped."""
+
+    loss: float
+    clipped: float
+
+
+def node_log_probs(model: Transformer, packed: PackedTries) -> Tensor:
+    """Return the log-probability of each scored node under the model, [K], in nats."""
+    hidden = model(packed.tokens, packed.positions, packed.mask)
+    log_probs = model.log_probs(hidden[packed.row, packed.before])
+    return log_probs[torch.arange(len(packed.node)), packed.token]
+
+
+def backward(
+    model: Transformer,
+    rollouts: Rollouts,
+    weights: NodeWeights,
+    groups: Nodes,
+    surrogate: Surrogate,
+    divisor: float,
+) -> UpdateStats:
+    """Add the gradient of one mini-batch's surrogate loss to the model.
+
+    Groups whose advantages are all zero carry no signal and are not run; their tokens are in the
+    divisor all the same, so that methods which drop different groups take equal step sizes.
+
+    Args:
+        model: the policy.
+        rollouts: the samples of the whole batch.
+        weights: sums of advantages per node.
+        groups: [B] groups of the mini-batch.
+        surrogate: the clip rule.
+        divisor: answer tokens per mini-batch, homogeneous groups included.
+    """
+    signal = np.zeros(len(rollouts.prompts), dtype=np.bool_)
+    np.logical_or.at(signal, rollouts.group, (weights.positive > 0) | (weights.negative < 0))
+    active = groups[signal[groups]]
+    if not len(active):
+        return UpdateStats(0.0, 0.0)
+    packed = pack(rollouts, active)
+    logp = node_log_probs(model, packed)
+    old, positive, negative = (
+        torch.from_numpy(x[packed.node]).to(logp.dtype)
+        for x in (rollouts.logp, weights.positive, weights.negative)
+    )
+    gain = surrogate.objective(logp, old, positive) + surrogate.objective(logp, old, negative)
+    loss = -gain.sum() / divisor
+    loss.backward()  # type: ignore[no-untyped-call]
+    high, low = surrogate.clipped(logp.detach(), old)
+    clipped = (weights.n_positive[packed.node] * high.numpy()).sum()
+    clipped += (weights.n_negative[packed.node] * low.numpy()).sum()
+    return UpdateStats(loss.item(), float(clipped))

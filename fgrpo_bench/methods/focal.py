@@ -1,0 +1,52 @@
+"""Focal weights: groups that already succeed often count for less (arXiv 2602.06717)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fgrpo_bench.methods.advantages import Bools, Floats
+
+
+def empirical_success(correct: Bools) -> Floats:
+    """Return the success rate X / N of each group, [G] (arXiv 2602.06717, section 4).
+
+    Args:
+        correct: [G, N] verdicts of the rollouts.
+    """
+    return correct.mean(axis=1)
+
+
+def focal_weight(success: NDArray[np.float64], gamma: float) -> Floats:
+    """Return g = (1 - mu)^gamma (arXiv 2602.06717, section 4).
+
+    Args:
+        success: success rates mu in [0, 1], any shape.
+        gamma: exponent, at least 0; 0 gives exactly 1 everywhere.
+
+    Raises:
+        ValueError: a rate outside [0, 1], or a negative gamma.
+
+    >>> focal_weight(np.array([0.0, 0.25, 1.0]), 2.0).tolist()
+    [1.0, 0.5625, 0.0]
+    """
+    if not gamma >= 0:
+        raise ValueError(f"gamma is {gamma}; it must be 0 or more")
+    success = np.asarray(success, dtype=np.float64)
+    if not ((success >= 0) & (success <= 1)).all():
+        raise ValueError("success rates must be in [0, 1]")
+    return (1.0 - success) ** gamma
+
+
+def shuffled(weights: Floats, active: Bools, rng: np.random.Generator) -> Floats:
+    """Return the weights permuted among the active groups: the same scale, without the difficulty.
+
+    The control for "is it only a smaller step?": the batch keeps its focal weights, but which
+    group gets which no longer depends on how hard it is.
+
+    Args:
+        weights: [G].
+        active: [G] groups with 0 < X < N; the others keep their weight.
+        rng: source of the permutation.
+    """
+    out = weights.copy()
+    out[active] = rng.permutation(weights[active])
+    return out

@@ -1,0 +1,120 @@
+"""What a method is: an advantage, a surrogate and perhaps focal weighting.
+
+To add one, write its advantage in ``advantages.py`` (or reuse one) and add an entry here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+
+import numpy as np
+
+from fgrpo_bench.methods.advantages import (
+    Bools,
+    Floats,
+    Settings,
+    active_groups,
+    check_groups,
+    grpo,
+)
+from fgrpo_bench.methods.focal import empirical_success, focal_weight, shuffled
+from fgrpo_bench.methods.surrogates import Surrogate
+
+State = dict[str, Any]
+Advantage = Callable[[Floats, Bools, Settings], Floats]
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Advantages of a batch [G, N], the focal weight of each group [G], and the method's state."""
+
+    advantages: Floats
+    weights: Floats
+    state: State | None
+
+
+@dataclass(frozen=True)
+class Method:
+    """A group-relative RL method.
+
+    Attributes:
+        name: as given to ``--method``.
+        title: as printed in tables and figures.
+        transform: rewards of the whole batch to advantages.
+        surrogate: the clip rule.
+        focal: ``difficulty`` multiplies each group by its focal weight; ``shuffled`` permutes
+            those weights among the active groups (a control); None is the base method.
+    """
+
+    name: str
+    title: str
+    transform: Advantage
+    surrogate: Surrogate
+    focal: Literal["difficulty", "shuffled"] | None = None
+
+    def advantage(
+        self,
+        rewards: Floats,
+        correct: Bools,
+        settings: Settings,
+        mean_logp: Floats | None = None,
+        state: State | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> Weighted:
+        """Return the advantages of a batch of groups.
+
+        Args:
+            rewards: [G, N], R_c or R_w each.
+            correct: [G, N] verdicts.
+            settings: conventions and gamma.
+            mean_logp: [G, N] mean token log-probability under the sampling policy, nats, for
+                methods that need it.
+            state: what the method returned for the batch before.
+            rng: draws of methods that need some.
+
+        Raises:
+            ValueError: rewards that are not binary, named, or a missing ``rng``.
+        """
+        check_groups(rewards, correct, settings)
+        advantages = self.transform(rewards, correct, settings)
+        weights = np.ones(len(rewards))
+        if self.focal is not None:
+            weights = focal_weight(empirical_success(correct), settings.gamma)
+        if self.focal == "shuffled":
+            if rng is None:
+                raise ValueError(f"{self.name} needs rng")
+            weights = shuffled(weights, active_groups(correct), rng)
+        return Weighted(advantages * weights[:, None], weights, state)
+
+
+# Bounds of arXiv 2602.06717, appendix L.
+_GRPO = Surrogate("clip", low=0.2, high=0.2)
+_DAPO = Surrogate("clip", low=0.2, high=0.28)
+_CISPO = Surrogate("cispo", low=1.0, high=5.0)
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("grpo", "GRPO", grpo, _GRPO),
+        Method("fgrpo", "F-GRPO", grpo, _GRPO, "difficulty"),
+        Method("dapo", "DAPO", grpo, _DAPO),
+        Method("fdapo", "F-DAPO", grpo, _DAPO, "difficulty"),
+        Method("cispo", "CISPO", grpo, _CISPO),
+        Method("fcispo", "F-CISPO", grpo, _CISPO, "difficulty"),
+        Method("shuffled-focal", "shuffled focal", grpo, _GRPO, "shuffled"),
+    )
+}
+
+
+def get_method(name: str) -> Method:
+    """Return the method of that name.
+
+    Raises:
+        KeyError: an unknown name; the message suggests the nearest one.
+    """
+    if name in METHODS:
+        return METHODS[name]
+    near = get_close_matches(name.lower(), METHODS, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(METHODS)}"
+    raise KeyError(f"unknown method '{name}': {hint}")

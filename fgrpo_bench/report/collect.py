@@ -1,0 +1,165 @@
+"""Find finished runs and put those together that can be compared."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fgrpo_bench.errors import UserError
+from fgrpo_bench.methods.registry import METHODS
+from fgrpo_bench.rundir.results import BenchmarkResult, Results, read_results
+
+Floats = NDArray[np.float64]
+SATURATED = 0.5
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run and where it lies."""
+
+    directory: Path
+    results: Results
+
+    def curve(self, stage: str, stratum: str | None = None) -> BenchmarkResult:
+        """Return the exact pass@k of a stage, over all problems or one stratum."""
+        for result in self.results.benchmarks:
+            if result.exact and (result.stage, result.stratum) == (stage, stratum):
+                return result
+        raise UserError(f"{self.directory}/results.json has no exact pass@k of stage '{stage}'")
+
+    def success(self, stage: str) -> Floats:
+        """Return the success probability of each problem at a stage, [P]."""
+        path = self.directory / "problems.parquet"
+        try:
+            problems = pd.read_parquet(path, columns=["stage", "p_exact"])
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0]
+            raise UserError(f"{path} cannot be read ({reason}); run it again") from None
+        return problems.loc[problems["stage"] == stage, "p_exact"].to_numpy(dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that differ only in their seed."""
+
+    label: str
+    runs: list[Run]
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return self.runs[0].results.method
+
+    def values(self, ks: Sequence[int], stratum: str | None = None) -> Floats:
+        """Return the final pass@k of every seed, [seeds, K]."""
+        curves = [run.curve("final", stratum).pass_at_k for run in self.runs]
+        return np.array([[curve[str(k)] for k in ks] for curve in curves])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Groups that share preset, problems, base and k, and so can be compared."""
+
+    preset: str
+    benchmark: str
+    ks: list[int]
+    groups: list[Group]
+
+    @property
+    def reference(self) -> Run:
+        """A run to read guesser and base from: they are the same in all of them."""
+        return self.groups[0].runs[0]
+
+    def values(self, stage: str, stratum: str | None = None) -> Floats:
+        """Return pass@k of ``guesser`` or ``base``, [K]."""
+        curve = self.reference.curve(stage, stratum).pass_at_k
+        return np.array([curve[str(k)] for k in self.ks])
+
+    @property
+    def saturated(self) -> list[bool]:
+        """Whether the guesser exceeds one half at each k: there, skill cannot be told."""
+        return (self.values("guesser") > SATURATED).tolist()
+
+    @property
+    def headline(self) -> int:
+        """The largest unsaturated k, or the smallest of all if there is none."""
+        good = [k for k, bad in zip(self.ks, self.saturated, strict=True) if not bad]
+        return max(good, default=self.ks[0])
+
+
+def find_runs(paths: Iterable[Path]) -> tuple[list[Run], list[Path]]:
+    """Return the finished runs at or under ``paths``, and the directories of unfinished ones.
+
+    Raises:
+        UserError: a path that does not exist, or none with a finished run.
+    """
+    directories: set[Path] = set()
+    for path in paths:
+        if not path.is_dir():
+            raise UserError(f"{path} is no directory: name run directories or a folder of them")
+        directories.update(config.parent for config in path.rglob("config.json"))
+    mine = [d for d in sorted(directories) if _is_run(d / "config.json")]
+    done = [d for d in mine if (d / "results.json").exists()]
+    if not done:
+        where = ", ".join(map(str, paths))
+        raise UserError(f"no finished run under {where}: start one with 'fgrpo-bench run'")
+    return [Run(d, read_results(d)) for d in done], [d for d in mine if d not in done]
+
+
+def _is_run(config: Path) -> bool:
+    try:
+        value = json.loads(config.read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(value, dict) and "experiment" in value
+
+
+def compare(runs: Sequence[Run]) -> list[Comparison]:
+    """Group runs over seeds, then collect the groups that share everything a comparison needs."""
+    comparisons: dict[str, list[Run]] = {}
+    for run in runs:
+        comparisons.setdefault(_shared(run), []).append(run)
+    return [_comparison(members) for members in comparisons.values()]
+
+
+def _shared(run: Run) -> str:
+    curve = run.curve("base")
+    same: list[Any] = [run.results.preset, curve.name, curve.pass_at_k, run.curve("guesser").pass_at_k]
+    return json.dumps(same)
+
+
+def _comparison(runs: list[Run]) -> Comparison:
+    groups: dict[str, list[Run]] = {}
+    order = list(METHODS)
+    for run in sorted(runs, key=lambda run: (order.index(run.results.method)
+                                             if run.results.method in order else len(order),
+                                             run.results.group_size, run.results.gamma,
+                                             json.dumps(run.results.overrides),
+                                             run.results.seed)):
+        groups.setdefault(_label(run.results), []).append(run)
+    curve = runs[0].curve("base")
+    return Comparison(
+        preset=runs[0].results.preset,
+        benchmark=curve.name,
+        ks=[int(k) for k in curve.pass_at_k],
+        groups=[Group(label, members) for label, members in groups.items()],
+    )
+
+
+def _label(results: Results) -> str:
+    method = METHODS.get(results.method)
+    parts = [method.title if method else results.method, f"N={results.group_size}"]
+    if results.gamma or (method and method.focal):
+        parts.append(f"γ={results.gamma:g}")
+    hidden = ("evaluation.", "base.train")
+    parts += [
+        f"{key.partition('.')[2]}={value}"
+        for key, value in results.overrides.items()
+        if not key.startswith(hidden)
+    ]
+    return " ".join(parts)

@@ -1,0 +1,130 @@
+"""A run's directory: who may write there, what is done, and how an interrupted run goes on."""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from fgrpo_bench.errors import UserError
+from fgrpo_bench.rundir.atomic import write_bytes, write_json
+
+State = Literal["new", "started", "finished"]
+
+
+def inspect(directory: Path, config: dict[str, Any]) -> State:
+    """Return how far the run with this configuration got here.
+
+    Raises:
+        UserError: the place holds another configuration, or something that is no run.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise UserError(f"{directory} is a file; choose another --out")
+    try:
+        there = json.loads((directory / "config.json").read_text("utf-8"))
+    except FileNotFoundError:
+        if directory.is_dir() and any(p.name != "lock" for p in directory.iterdir()):
+            raise UserError(
+                f"{directory} holds files but no config.json, so it is not a run; "
+                "choose another --out"
+            ) from None
+        return "new"
+    except (OSError, ValueError):
+        raise UserError(f"{directory}/config.json cannot be read; use --force to start over") from None
+    if there != config:
+        keys = ", ".join(_changed(there, config)) or "its form"
+        raise UserError(
+            f"{directory} holds a run with another configuration ({keys} differ): "
+            "use --force to start over, or another --out"
+        )
+    return "finished" if (directory / "results.json").exists() else "started"
+
+
+def _changed(there: Any, ours: Any, prefix: str = "") -> list[str]:
+    if not isinstance(there, dict) or not isinstance(ours, dict):
+        return [prefix.rstrip(".")] if there != ours else []
+    return [
+        key
+        for name in sorted(there.keys() | ours.keys())
+        for key in _changed(there.get(name), ours.get(name), f"{prefix}{name}.")
+    ]
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold a directory's lock, made if need be; it falls when the process ends, however it ends.
+
+    Raises:
+        UserError: another process holds it.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / "lock", "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"another process is working in {directory}; wait for it") from None
+        yield
+
+
+def begin(directory: Path, config: dict[str, Any]) -> None:
+    """Record the configuration, after which the directory belongs to it."""
+    write_json(directory / "config.json", config)
+    (directory / "checkpoints").mkdir(exist_ok=True)
+
+
+def clear(directory: Path) -> None:
+    """Remove a run, results first so that what is left of it never looks finished.
+
+    ``config.json`` goes last: a removal cut short is still known as a run.
+    """
+    with locked(directory):
+        names = [p.name for p in directory.iterdir() if p.name not in ("lock", "config.json")]
+        for name in sorted(names, key=lambda name: name != "results.json"):
+            path = directory / name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        (directory / "config.json").unlink(missing_ok=True)
+
+
+class Metrics:
+    """``metrics.jsonl``: one line per step, cut back to the checkpoint on resume."""
+
+    def __init__(self, directory: Path, last_step: int) -> None:
+        """Open for appending after dropping every line past ``last_step``, torn ones too."""
+        path = directory / "metrics.jsonl"
+        kept = [line for line in read_metrics(directory) if line["step"] <= last_step]
+        write_bytes(path, "".join(json.dumps(line) + "\n" for line in kept).encode())
+        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (closed by close)
+
+    def append(self, line: dict[str, Any]) -> None:
+        """Add one step."""
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+    def sync(self) -> None:
+        """Flush to disk: a checkpoint written after this never runs ahead of its metrics."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_metrics(directory: Path) -> list[dict[str, Any]]:
+    """Return the lines of ``metrics.jsonl`` up to the first torn one; none without the file."""
+    try:
+        text = (directory / "metrics.jsonl").read_text("utf-8")
+    except FileNotFoundError:
+        return []
+    lines: list[dict[str, Any]] = []
+    for line in text.splitlines():
+        try:
+            lines.append(json.loads(line))
+        except ValueError:
+            break
+    return lines

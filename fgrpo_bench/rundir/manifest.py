@@ -1,0 +1,58 @@
+"""``manifest.json``: what is needed to make a run again. No host names, home paths or secrets."""
+
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from fgrpo_bench.rundir.atomic import write_json
+
+SCHEMA = 1
+_PACKAGES = ("fgrpo-bench", "torch", "numpy", "scipy", "pandas", "pyarrow", "safetensors")
+
+
+def now() -> str:
+    """Return the time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def environment() -> dict[str, Any]:
+    """Return package versions, platform and the git commit of the project's checkout, if any."""
+    packages = {}
+    for name in _PACKAGES:
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {
+        "packages": packages,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "git": _git(),
+    }
+
+
+def write_manifest(directory: Path, content: dict[str, Any]) -> None:
+    """Write a manifest atomically behind its schema version."""
+    write_json(directory / "manifest.json", {"schema": SCHEMA, **content})
+
+
+def _git() -> dict[str, Any] | None:
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None
+    try:
+        commit = _run(root, "rev-parse", "HEAD")
+        dirty = bool(_run(root, "status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return {"commit": commit, "dirty": dirty}
+
+
+def _run(root: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ("git", "-C", str(root), *arguments), capture_output=True, text=True, check=True, timeout=20
+    )
+    return done.stdout.strip()

@@ -1,0 +1,80 @@
+"""``results.json``: what a finished run found. No wall times, so equal runs give equal bytes."""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from fgrpo_bench.errors import UserError
+from fgrpo_bench.rundir.atomic import write_json
+
+SCHEMA = 1
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class BenchmarkResult(_Record):
+    """pass@k of one stage on one benchmark, or on one stratum of it.
+
+    ``samples`` is 0 and ``exact`` true where the success probabilities themselves are known.
+    """
+
+    name: str
+    stratum: str | None = None
+    stage: str
+    problems: int
+    samples: int
+    exact: bool
+    pass_at_k: dict[str, float]
+
+
+class TrainingTotals(_Record):
+    """What training consumed, and the share of answer tokens whose ratio was clipped."""
+
+    steps: int
+    rollouts: int
+    tokens: int
+    clip_fraction: float
+
+
+class Results(_Record):
+    """Everything a comparison needs of one run; fractions in [0, 1]."""
+
+    schema_version: Literal[1] = SCHEMA
+    preset: str
+    method: str
+    group_size: int
+    gamma: float
+    seed: int
+    overrides: dict[str, Any]
+    benchmarks: list[BenchmarkResult]
+    training: TrainingTotals
+    outcomes: dict[str, int]
+
+
+def write_results(directory: Path, results: Results) -> None:
+    """Write ``results.json``, the last file of a run: its presence means finished."""
+    value = results.model_dump(mode="json")
+    write_json(directory / "results.json", {"schema": value.pop("schema_version"), **value})
+
+
+def read_results(directory: Path) -> Results:
+    """Read a finished run's ``results.json``.
+
+    Raises:
+        UserError: a missing, damaged or newer file, named.
+    """
+    path = directory / "results.json"
+    try:
+        value = json.loads(path.read_text("utf-8"))
+        if value.get("schema") != SCHEMA:
+            raise UserError(f"{path} has schema {value.get('schema')}; this version reads {SCHEMA}")
+        return Results(**{k: v for k, v in value.items() if k != "schema"})
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing: the run is not finished; run it again") from None
+    except (OSError, ValueError, AttributeError, TypeError, ValidationError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path} is damaged ({reason}); run it again with --force") from None
