@@ -113,7 +113,7 @@ def parse(words: list[str]) -> Run | Report | Base:
     errors = io.StringIO()
     try:
         with contextlib.redirect_stderr(errors):
-            return tyro.cli(  # type: ignore[no-any-return,call-overload]
+            return tyro.cli(
                 Command,
                 prog="fgrpo-bench",
                 args=words or ["--help"],
@@ -132,8 +132,16 @@ def dispatch(command: Run | Report | Base) -> None:
         from fgrpo_bench.commands.run import run
 
         overrides = [text for texts in command.set for text in texts]
-        run(command.method, command.n, command.gamma, command.seed, command.preset, overrides,
-            command.out, command.force)
+        run(
+            command.method,
+            command.n,
+            command.gamma,
+            command.seed,
+            command.preset,
+            overrides,
+            command.out,
+            command.force,
+        )
     elif isinstance(command, Report):
         from fgrpo_bench.commands.report import report
 

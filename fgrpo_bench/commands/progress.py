@@ -25,8 +25,11 @@ class Progress:
         first, start = self._first.setdefault(job.name, (step, time.monotonic()))
         parts = [f"{job.name}  step {step}/{self._steps}"]
         for key, name in (
-            ("loss", "loss"), ("reward", "reward"), ("active", "active"),
-            ("focal", "focal"), ("clip_fraction", "clip"),
+            ("loss", "loss"),
+            ("reward", "reward"),
+            ("active", "active"),
+            ("focal", "focal"),
+            ("clip_fraction", "clip"),
         ):
             if event.get(key) is not None and not (key == "loss" and "reward" in event):
                 parts.append(f"{name} {event[key]:{'.4f' if key == 'clip_fraction' else '.3f'}}")

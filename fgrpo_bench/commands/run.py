@@ -28,19 +28,18 @@ def run(
     """
     grid = cells(preset, methods, group_sizes, gammas, seeds, overrides)
     root = out / grid[0].preset
-    states = {}
-    for cell in grid:
-        if not force:
-            states[cell.name] = inspect(root / cell.name, cell.to_json())
+    states: dict[str, str] = {}
+    if not force:
+        states = {cell.name: inspect(root / cell.name, cell.to_json()) for cell in grid}
     waiting = [cell for cell in grid if states.get(cell.name) != "finished"]
     if waiting:
-        _announce(grid, waiting, states.values())
+        _announce(grid, waiting, list(states.values()))
         _run(waiting, root, force)
     _conclude(grid, root)
 
 
-def _announce(grid: list[Cell], waiting: list[Cell], states: object) -> None:
-    cell, going_on = grid[0], list(states).count("started")  # type: ignore[call-overload]
+def _announce(grid: list[Cell], waiting: list[Cell], states: list[str]) -> None:
+    cell, going_on = grid[0], states.count("started")
     train = cell.config.train
     say(
         f"{cell.preset}: {len(waiting)} of {len(grid)} runs to do"
@@ -58,7 +57,6 @@ def _run(waiting: list[Cell], root: Path, force: bool) -> None:
     from fgrpo_bench.maze.sft import (
         base_is_trained,
         load_base,
-        recipe,
         require_base,
         trained_directory,
     )
@@ -77,7 +75,6 @@ def _run(waiting: list[Cell], root: Path, force: bool) -> None:
         run_jobs([job], Progress(config.base.steps).show)
     if complaint := load_base(config, root).complaint(config.base.gate):
         say(f"warning: {complaint}")
-    del recipe
     jobs = [Job(cell.name, "cell", cell.to_json(), root / cell.name) for cell in waiting]
     run_jobs(jobs, Progress(config.train.steps).show)
 

@@ -74,7 +74,7 @@ class BaseSection(Section):
 
 
 class TrainSection(Section):
-    """The RL run: ``prompts`` groups are sampled per step and split over ``minibatches`` updates."""
+    """The RL run: each step samples ``prompts`` groups and splits them over ``minibatches``."""
 
     steps: PositiveInt
     prompts: PositiveInt

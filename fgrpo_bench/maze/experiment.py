@@ -49,13 +49,18 @@ def run(cell: Cell, directory: Path, progress: Progress) -> None:
         manifest = _manifest(cell, data, base, started)
         write_manifest(directory, manifest)
         stages = {"guesser": _guesser(data, mazes), "base": _stage(cell, base.model, mazes)}
-        training = new_training(
-            base.model, config.train.learning_rate, config.train.weight_decay
-        )
+        training = new_training(base.model, config.train.learning_rate, config.train.weight_decay)
         restore_training(directory / "checkpoints", training)
         train(
-            config, get_method(cell.method), cell.settings, cell.group_size, cell.seed,
-            training, (data.training, mazes), directory, progress,
+            config,
+            get_method(cell.method),
+            cell.settings,
+            cell.group_size,
+            cell.seed,
+            training,
+            (data.training, mazes),
+            directory,
+            progress,
         )
         stages["final"] = _stage(cell, training.model, mazes)
         save_weights(directory / "checkpoints" / "final.safetensors", training.model)
@@ -166,15 +171,21 @@ def _manifest(cell: Cell, data: MazeData, base: Base, started: str) -> dict[str,
         "config_hash": digest(cell.to_json()),
         **environment(),
         "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or None,
-        "model": {"id": "maze base", "weights_sha256": base.manifest["weights_sha256"],
-                  "recipe_hash": base.manifest["recipe_hash"]},
+        "model": {
+            "id": "maze base",
+            "weights_sha256": base.manifest["weights_sha256"],
+            "recipe_hash": base.manifest["recipe_hash"],
+        },
         "data": {
             "id": benchmark_name(cell),
             "training_sha256": content_hash(data.training),
             "evaluation_sha256": content_hash(mazes),
             "prompts_sha256": hashlib.sha256(prompts).hexdigest(),
         },
-        "seeds": {"run": cell.seed, "data": cell.config.maze.data_seed,
-                  "base": cell.config.base.seed},
+        "seeds": {
+            "run": cell.seed,
+            "data": cell.config.maze.data_seed,
+            "base": cell.config.base.seed,
+        },
         "started": started,
     }

@@ -5,7 +5,6 @@ Light on purpose: planning, resuming and reporting need the grid but no torch.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from fgrpo_bench.config.load import differences, digest, load_preset

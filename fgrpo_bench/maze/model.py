@@ -71,6 +71,7 @@ class RMSNorm(nn.Module):
         self.epsilon = epsilon
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return x scaled to unit root mean square, times the weight."""
         return F.rms_norm(x, self.weight.shape, self.weight, self.epsilon)
 
 
@@ -100,6 +101,7 @@ class Block(nn.Module):
         cache: KVCache | None,
         layer: int,
     ) -> Tensor:
+        """Return the residual stream after this block; arguments as in ``Transformer.forward``."""
         y = self.input_layernorm(x)
         query, key, value = (
             proj(y).unflatten(-1, (-1, self.head)).transpose(1, 2)

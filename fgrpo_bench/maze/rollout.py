@@ -7,6 +7,7 @@ prompt are computed once and shared by all of its samples.
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -65,7 +66,7 @@ class Rollouts:
     def levels(self) -> list[Nodes]:
         """The nodes of each depth, in order of depth."""
         bounds = np.searchsorted(self.depth, np.arange(self.depth[-1] + 2))
-        return [np.arange(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [np.arange(a, b) for a, b in pairwise(bounds)]
 
     def matches(self, answers: Tokens) -> NDArray[np.bool_]:
         """Return whether each sample equals its prompt's one answer (reward ``exact``), [G, N].
@@ -110,8 +111,16 @@ def sample(
             split = rng.multinomial(frontier.count, pvals / pvals.sum(axis=1, keepdims=True))
             source, token = np.nonzero(split)
             ended = (token == DONE) | (token == EOS) | (depth == max_tokens - 1)
-            parts.append((frontier.group[source], frontier.node[source],
-                          np.full(len(token), depth), token, split[source, token], ended))
+            parts.append(
+                (
+                    frontier.group[source],
+                    frontier.node[source],
+                    np.full(len(token), depth),
+                    token,
+                    split[source, token],
+                    ended,
+                )
+            )
             logps.append(log_probs[source, token])
             going = np.nonzero(~ended)[0]
             if not len(going):
@@ -123,8 +132,17 @@ def sample(
             size += len(token)
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     group, parent, depths, tokens, count, ends = columns
-    return Rollouts(prompts, group_size, group, parent, depths, tokens, count,
-                    ends.astype(np.bool_), np.concatenate(logps))
+    return Rollouts(
+        prompts,
+        group_size,
+        group,
+        parent,
+        depths,
+        tokens,
+        count,
+        ends.astype(np.bool_),
+        np.concatenate(logps),
+    )
 
 
 @dataclass(frozen=True)
@@ -161,7 +179,9 @@ class _Frontier:
         seen = np.concatenate((self.seen[source], new), axis=1)
         return _Frontier(group, node, count, column, seen, self.groups)
 
-    def inputs(self, token: Nodes, position: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def inputs(
+        self, token: Nodes, position: int
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return tokens [G, W], positions [W] and the mask [G, 1, W, S] of this block."""
         width = int(self.column.max()) + 1
         tokens = np.full((self.groups, width), PAD)

@@ -175,8 +175,9 @@ def load_base(config: MazeConfig, root: Path) -> Base:
     if config.base.train:
         return _read_base(trained_directory(root, config) / "base.json", config)
     shipped = _shipped(config)
-    with as_file(SHIPPED / f"{shipped}.json") as manifest, as_file(
-        SHIPPED / f"{shipped}.safetensors"
+    with (
+        as_file(SHIPPED / f"{shipped}.json") as manifest,
+        as_file(SHIPPED / f"{shipped}.safetensors"),
     ):
         return _read_base(manifest, config)
 

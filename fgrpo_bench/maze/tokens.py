@@ -1,4 +1,4 @@
-"""The maze vocabulary of arXiv 2602.02710: 32 word-level ids, prompts as grids, answers as moves."""
+"""The maze vocabulary of arXiv 2602.02710: 32 word-level ids, grid prompts, answers of moves."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,9 +6,10 @@ from numpy.typing import NDArray
 from fgrpo_bench.maze.generate import Mazes
 
 VOCABULARY = (
-    "<pad> <bos> <eos> <unk> GRID_START GRID_END PATH_START DONE PATH WALL GOAL START NEWLINE "
-    "UP DOWN LEFT RIGHT"
-).split() + [f"<reserved{i}>" for i in range(17, 32)]
+    *("<pad>", "<bos>", "<eos>", "<unk>", "GRID_START", "GRID_END", "PATH_START", "DONE"),
+    *("PATH", "WALL", "GOAL", "START", "NEWLINE", "UP", "DOWN", "LEFT", "RIGHT"),
+    *(f"<reserved{index}>" for index in range(17, 32)),
+)
 PAD, BOS, EOS, _UNK, GRID_START, GRID_END, PATH_START, DONE = range(8)
 PATH, WALL, GOAL, START, NEWLINE, UP = range(8, 14)
 

@@ -99,9 +99,7 @@ def _step(
     )
     correct = rollouts.matches(encode_answers(batch)[0])
     rewards = np.where(correct, settings.reward_correct, settings.reward_wrong)
-    weighted = method.advantage(
-        rewards, correct, settings, rng=stream(seed, "maze-method", step)
-    )
+    weighted = method.advantage(rewards, correct, settings, rng=stream(seed, "maze-method", step))
     losses, clipped = _update(config, method, training, rollouts, weighted)
     training.step += 1
     _count(training, rollouts, correct, clipped)
@@ -135,9 +133,7 @@ def _update(
     loss = clipped = 0.0
     for groups in np.split(np.arange(section.prompts), section.minibatches):
         training.optimizer.zero_grad(set_to_none=False)
-        stats = backward(
-            training.model, rollouts, weights, groups, method.surrogate, divisor
-        )
+        stats = backward(training.model, rollouts, weights, groups, method.surrogate, divisor)
         torch.nn.utils.clip_grad_norm_(training.model.parameters(), section.max_grad_norm)
         training.optimizer.step()
         loss += stats.loss / section.minibatches

@@ -44,8 +44,10 @@ def node_weights(rollouts: Rollouts, advantages: Floats) -> NodeWeights:
         rollouts: the trie, M nodes.
         advantages: [G, N], in the order of ``rollouts.leaves``.
     """
-    per_sample = np.stack((np.maximum(advantages, 0), np.minimum(advantages, 0),
-                           advantages > 0, advantages < 0), axis=-1)
+    per_sample = np.stack(
+        (np.maximum(advantages, 0), np.minimum(advantages, 0), advantages > 0, advantages < 0),
+        axis=-1,
+    )
     sums = np.zeros((len(rollouts.token), 4))
     np.add.at(sums, rollouts.leaves, per_sample)
     for level in reversed(rollouts.levels()[1:]):
@@ -85,8 +87,10 @@ def pack(rollouts: Rollouts, groups: Nodes) -> PackedTries:
     run = kept[~rollouts.ended[kept]]
     slot = np.full(len(rollouts.token), -1)
     order = run[np.argsort(rollouts.group[run], kind="stable")]
-    slot[order] = length + np.arange(len(order)) - np.searchsorted(
-        rollouts.group[order], rollouts.group[order]
+    slot[order] = (
+        length
+        + np.arange(len(order))
+        - np.searchsorted(rollouts.group[order], rollouts.group[order])
     )
     width = int(slot.max(initial=length - 1)) + 1
     tokens = np.full((len(groups), width), PAD)
@@ -95,11 +99,16 @@ def pack(rollouts: Rollouts, groups: Nodes) -> PackedTries:
     tokens[row_of[rollouts.group[run]], slot[run]] = rollouts.token[run]
     positions[row_of[rollouts.group[run]], slot[run]] = length + rollouts.depth[run]
     parent = rollouts.parent[kept]
-    before = np.where(parent >= 0, slot[parent], length - 1)
-    row = row_of[rollouts.group[kept]]
     mask = _ancestor_mask(rollouts, run, row_of, slot, width, len(groups))
-    arrays = (tokens, positions, mask, row, before, rollouts.token[kept])
-    return PackedTries(*(torch.from_numpy(x) for x in arrays), kept)
+    return PackedTries(
+        tokens=torch.from_numpy(tokens),
+        positions=torch.from_numpy(positions),
+        mask=torch.from_numpy(mask),
+        row=torch.from_numpy(row_of[rollouts.group[kept]]),
+        before=torch.from_numpy(np.where(parent >= 0, slot[parent], length - 1)),
+        token=torch.from_numpy(rollouts.token[kept]),
+        node=kept,
+    )
 
 
 def _ancestor_mask(

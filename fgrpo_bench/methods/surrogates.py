@@ -1,4 +1,4 @@
-"""Surrogate objectives per token: the clip rules of GRPO, DAPO and CISPO (arXiv 2602.06717, App. B).
+"""Surrogate objectives per token: the clip rules of GRPO, DAPO, CISPO (arXiv 2602.06717, App. B).
 
 Everything is written with tensor methods, so that importing this module does not import torch.
 """

@@ -129,18 +129,28 @@ def compare(runs: Sequence[Run]) -> list[Comparison]:
 
 def _shared(run: Run) -> str:
     curve = run.curve("base")
-    same: list[Any] = [run.results.preset, curve.name, curve.pass_at_k, run.curve("guesser").pass_at_k]
+    same: list[Any] = [
+        run.results.preset,
+        curve.name,
+        curve.pass_at_k,
+        run.curve("guesser").pass_at_k,
+    ]
     return json.dumps(same)
 
 
 def _comparison(runs: list[Run]) -> Comparison:
     groups: dict[str, list[Run]] = {}
     order = list(METHODS)
-    for run in sorted(runs, key=lambda run: (order.index(run.results.method)
-                                             if run.results.method in order else len(order),
-                                             run.results.group_size, run.results.gamma,
-                                             json.dumps(run.results.overrides),
-                                             run.results.seed)):
+    for run in sorted(
+        runs,
+        key=lambda run: (
+            order.index(run.results.method) if run.results.method in order else len(order),
+            run.results.group_size,
+            run.results.gamma,
+            json.dumps(run.results.overrides),
+            run.results.seed,
+        ),
+    ):
         groups.setdefault(_label(run.results), []).append(run)
     curve = runs[0].curve("base")
     return Comparison(

@@ -30,7 +30,7 @@ _COLOURS = {
     "fcispo": "#CC79A7",
     "shuffled-focal": "#7F7F7F",
 }
-_STYLE = {
+_STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -40,10 +39,7 @@ def rows(comparison: Comparison) -> list[Row]:
     """Return guesser, base and methods over all problems, then over the hard stratum."""
     strata = {r.stratum for r in comparison.reference.results.benchmarks}
     return [
-        row
-        for stratum in (None, HARD)
-        if stratum in strata
-        for row in _rows(comparison, stratum)
+        row for stratum in (None, HARD) if stratum in strata for row in _rows(comparison, stratum)
     ]
 
 
@@ -175,5 +171,3 @@ def markdown(comparison: Comparison) -> str:
 
 def _line(texts: list[str]) -> str:
     return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
-
-

@@ -33,7 +33,9 @@ def inspect(directory: Path, config: dict[str, Any]) -> State:
             ) from None
         return "new"
     except (OSError, ValueError):
-        raise UserError(f"{directory}/config.json cannot be read; use --force to start over") from None
+        raise UserError(
+            f"{directory}/config.json cannot be read; use --force to start over"
+        ) from None
     if there != config:
         keys = ", ".join(_changed(there, config)) or "its form"
         raise UserError(

@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.rundir.atomic import write_json
 
-SCHEMA = 1
+SCHEMA: Final = 1
 
 
 class _Record(BaseModel):

@@ -8,41 +8,14 @@ import pytest
 import torch
 
 from fgrpo_bench.maze.generate import grow
-from fgrpo_bench.maze.model import ModelShape, Transformer
-from fgrpo_bench.maze.rollout import Rollouts, sample
-from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
+from fgrpo_bench.maze.rollout import sample
+from fgrpo_bench.maze.tokens import encode_prompts
 from fgrpo_bench.maze.update import backward, node_weights
 from fgrpo_bench.methods.registry import METHODS
 from fgrpo_bench.rng import stream
+from tests.maze.tiny import sequences, small_model
 
 GROUPS, GROUP_SIZE, MAX_TOKENS = 5, 12, 7
-
-
-def small_model(positions="learned", seed=0, scale=8.0) -> Transformer:
-    """A model of visible opinions: default weights are so small that it is uniform."""
-    bias = positions == "rope"
-    model = Transformer(ModelShape(32, 32, 2, 4, 2 if bias else 4, 48, positions, 64, bias))
-    model.initialise(torch.Generator().manual_seed(seed))
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.mul_(scale if weight.ndim > 1 else 1.0)
-    return model
-
-
-def sequences(rollouts: Rollouts) -> list[list[list[int]]]:
-    """Every sample spelled out, walking up from its leaf."""
-    out = []
-    for leaves in rollouts.leaves:
-        group = []
-        for node in leaves:
-            tokens, logps = [], []
-            while node >= 0:
-                tokens.append(int(rollouts.token[node]))
-                logps.append(float(rollouts.logp[node]))
-                node = rollouts.parent[node]
-            group.append((tokens[::-1], logps[::-1]))
-        out.append(group)
-    return out
 
 
 def naive_backward(model, rollouts, advantages, groups, surrogate, divisor):

@@ -1,0 +1,57 @@
+"""Tiny models for the maze tests."""
+
+from functools import cache
+
+import torch
+
+from fgrpo_bench.maze.evaluate import answer_log_probs
+from fgrpo_bench.maze.generate import grow
+from fgrpo_bench.maze.model import ModelShape, Transformer
+from fgrpo_bench.maze.rollout import Rollouts
+from fgrpo_bench.rng import stream
+
+
+def small_model(positions="learned", seed=0, scale=8.0) -> Transformer:
+    """A model of visible opinions: default weights are so small that it is uniform."""
+    bias = positions == "rope"
+    model = Transformer(ModelShape(32, 32, 2, 4, 2 if bias else 4, 48, positions, 64, bias))
+    model.initialise(torch.Generator().manual_seed(seed))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(scale if weight.ndim > 1 else 1.0)
+    return model
+
+
+@cache
+def _trained() -> dict[str, torch.Tensor]:
+    model = small_model(scale=1.0)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
+    for step in range(25):
+        loss = -answer_log_probs(model, grow(16, 5, stream(step, "skill"))).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model.state_dict()
+
+
+def skilled_model() -> Transformer:
+    """A model that solves 5x5 mazes often, but not always."""
+    model = small_model()
+    model.load_state_dict(_trained())
+    return model
+
+
+def sequences(rollouts: Rollouts) -> list[list[tuple[list[int], list[float]]]]:
+    """Every sample spelled out as tokens and log-probabilities, walking up from its leaf."""
+    out = []
+    for leaves in rollouts.leaves:
+        group = []
+        for leaf in leaves:
+            tokens, logps, node = [], [], leaf
+            while node >= 0:
+                tokens.append(int(rollouts.token[node]))
+                logps.append(float(rollouts.logp[node]))
+                node = rollouts.parent[node]
+            group.append((tokens[::-1], logps[::-1]))
+        out.append(group)
+    return out
