@@ -104,15 +104,18 @@ def _follow(
     log: Path,
     events: "queue.Queue[tuple[Job, Event]]",
 ) -> None:
-    assert process.stdout is not None
-    finished = False
-    for line in process.stdout:
-        event = json.loads(line)
-        finished = finished or event["event"] in ("end", "error")
-        events.put((job, event))
-    code = process.wait()
-    if finished:
+    last = None
+    with process:  # closes both pipes and waits
+        for line in process.stdout or ():
+            event = json.loads(line)
+            if event["event"] in ("end", "error"):
+                last = event
+            else:
+                events.put((job, event))
+    code = process.returncode
+    if last is not None:
         log.unlink(missing_ok=True)
+        events.put((job, last))
         return
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     message = f"the worker ended with {how}; its work is kept, run the same command to go on"

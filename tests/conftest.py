@@ -17,16 +17,16 @@ data_seed = 3
 max_answer_tokens = 31
 
 [model]
-width = 16
+width = 32
 layers = 1
 heads = 2
 kv_heads = 2
-ffn = 16
+ffn = 32
 positions = "learned"
 
 [base]
 train = true
-steps = 120
+steps = 200
 batch = 16
 learning_rate = 1e-2
 warmup = 2
@@ -36,7 +36,7 @@ gate = [0.0, 1.0]
 steps = 24
 prompts = 8
 minibatches = 2
-learning_rate = 3e-3
+learning_rate = 5e-4
 
 [method]
 gamma = 1.0

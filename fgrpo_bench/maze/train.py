@@ -58,8 +58,10 @@ def train(
             line: dict[str, Any] = {"step": 0} | _evaluation(config, training, mazes[1])
             metrics.append(line)
             progress(line)
+        recent: list[dict[str, Any]] = []
         while training.step < steps:
             line = _step(config, method, settings, group_size, seed, training, mazes[0])
+            recent.append(line)
             due = training.step % every == 0 or training.step == steps
             if due:
                 line |= _evaluation(config, training, mazes[1])
@@ -67,9 +69,20 @@ def train(
             if due:
                 metrics.sync()
                 save_training(directory / "checkpoints", training)
-                progress(line)
+                progress(line | _means(recent))
+                recent.clear()
     finally:
         metrics.close()
+
+
+def _means(lines: list[dict[str, Any]]) -> dict[str, float]:
+    """What a person reads of the steps since the last evaluation: a single step is too noisy."""
+    out = {}
+    for key in ("reward", "active", "focal", "clip_fraction"):
+        values = [line[key] for line in lines if line[key] is not None]
+        if values:
+            out[key] = sum(values) / len(values)
+    return out
 
 
 def _evaluation(config: MazeConfig, training: Training, mazes: Mazes) -> dict[str, Any]:

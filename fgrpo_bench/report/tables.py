@@ -83,23 +83,26 @@ def long_table(comparisons: list[Comparison]) -> pd.DataFrame:
 def header(comparison: Comparison) -> list[str]:
     """Return the column titles; a star marks a saturated k."""
     ks = zip(comparison.ks, comparison.saturated, strict=True)
-    titles = [f"pass@{k}{'*' * bad}" for k, bad in ks]
-    return ["%", *titles, f"@{comparison.headline}/@1"]
+    titles = [f"@{k}{'*' * bad}" for k, bad in ks]
+    return ["pass@k, %", *titles, f"@{comparison.headline}/@1"]
 
 
 def cells(comparison: Comparison, row: Row) -> list[list[str]]:
     """Return a row's printed lines in percent: values with spread, then the change."""
-    label = f"{row.label} ({row.seeds} seed{'s' * (row.seeds > 1)})" if row.seeds else row.label
     first, largest = row.mean[0], row.mean[comparison.ks.index(comparison.headline)]
     ratio = f"{largest / first:.2f}" if first > 0 else "-"
-    lines = [[label, *map(_value, row.mean, row.spread), ratio]]
+    lines = [[row.label, *map(_value, row.mean, row.spread), ratio]]
     if row.seeds:
-        lines.append(["  change vs base", *(f"{100 * c:+.1f}" for c in row.change), ""])
+        lines.append(["  change vs base", *map(_change, row.change), ""])
     return lines
 
 
 def _value(mean: float, spread: float) -> str:
     return f"{100 * mean:.1f}" + (f" ±{100 * spread:.1f}" if np.isfinite(spread) else "")
+
+
+def _change(change: float) -> str:
+    return f"{round(100 * change, 1) + 0.0:+.1f}"  # + 0.0 turns -0.0 into 0.0
 
 
 def title(comparison: Comparison) -> str:
@@ -111,14 +114,23 @@ def title(comparison: Comparison) -> str:
 def stratum_title(comparison: Comparison) -> str:
     """Return the heading of the hard stratum."""
     hard, every = (comparison.reference.curve("final", s).problems for s in (HARD, None))
-    return f"only mazes whose path makes a detour ({hard} of {every})"
+    return f"detour: {hard} of {every}"
 
 
 def notes(comparison: Comparison) -> list[str]:
     """Return what a reader must know to read the table right."""
     out = []
-    if any(group.runs[1:] for group in comparison.groups):
-        out.append("± is the sample standard deviation over seeds.")
+    strata = {result.stratum for result in comparison.reference.results.benchmarks}
+    counts = {len(group.runs) for group in comparison.groups}
+    if len(counts) > 1:
+        each = ", ".join(f"{g.label}: {len(g.runs)}" for g in comparison.groups)
+        out.append(f"Mean ± sample standard deviation over seeds ({each}).")
+    elif counts == {1}:
+        out.append("One seed each: how far another run would land is not known.")
+    else:
+        out.append(f"Mean ± sample standard deviation over {counts.pop()} seeds.")
+    if HARD in strata:
+        out.append("detour: the mazes whose path also goes up or left, hard to guess.")
     if any(comparison.saturated):
         out.append(
             "* saturated: a guesser that never sees the maze already exceeds 50% at this k, so it "
@@ -147,7 +159,7 @@ def print_table(comparison: Comparison, console: Console) -> None:
         if row.stratum != stratum:
             stratum = row.stratum
             table.add_section()
-            table.add_row(stratum_title(comparison), style="italic")
+            table.add_row(stratum_title(comparison), style="bold")
         for line in cells(comparison, row):
             table.add_row(*line)
     console.print(table)

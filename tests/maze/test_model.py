@@ -30,10 +30,7 @@ def test_rope_variant_equals_hugging_face():
     theirs = transformers.Qwen2ForCausalLM(config).eval()
     assert config.rope_parameters["rope_theta"] == ours.shape.rope_theta
     theirs.load_state_dict(
-        {
-            "model." + _hugging_face_name(name): weight
-            for name, weight in ours.state_dict().items()
-        }
+        {"model." + _hugging_face_name(name): weight for name, weight in ours.state_dict().items()}
         | {"lm_head.weight": ours.embed_tokens.weight}
     )
     tokens = torch.randint(0, 32, (3, 40), generator=torch.Generator().manual_seed(2))

@@ -25,7 +25,11 @@ def test_unbiased_equals_all_subsets():
                 assert ours == pytest.approx(sum(hits) / len(hits), abs=1e-14)
 
 
-@given(st.integers(1, 2048).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
+@given(
+    st.integers(1, 2048).flatmap(
+        lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))
+    )
+)
 def test_unbiased_equals_exact_fractions(case):
     n, c, k = case
     exact = float(1 - Fraction(comb(n - c, k), comb(n, k)))

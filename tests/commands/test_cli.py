@@ -1,0 +1,107 @@
+"""The command line: help is fast, mistakes are one line and exit code 2."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from fgrpo_bench.cli import main
+
+
+def run(*words: str) -> tuple[int, str]:
+    """Exit code and output of a real process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "fgrpo_bench.cli", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_help_is_fast_and_imports_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from fgrpo_bench.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit as e: assert not e.code\n"
+        "heavy = {'torch', 'matplotlib', 'pandas', 'numpy', 'pyarrow'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    times = []
+    for _ in range(3):
+        start = time.monotonic()
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        times.append(time.monotonic() - start)
+        assert done.returncode == 0, done.stderr
+        assert all(command in done.stdout for command in ("run", "report", "base"))
+    assert min(times) < 1.0
+
+
+def test_reporting_needs_no_torch():
+    code = (
+        "import sys\n"
+        "import fgrpo_bench.commands.report, fgrpo_bench.commands.run\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["rnu"], "no command 'rnu': did you mean 'run'?"),
+        (["run"], "--method"),
+        (["run", "--metod", "grpo"], "run has no option '--metod': did you mean '--method'?"),
+        (["run", "--method", "fgrop"], "unknown method 'fgrop': did you mean 'fgrpo'?"),
+        (["run", "--method", "grpo", "--n", "1"], "a group needs at least 2 rollouts"),
+        (["run", "--method", "grpo", "--n", "eight"], "--n"),
+        (["run", "--method", "fgrpo", "--gamma", "-1"], "gamma must be 0 or more"),
+        (["run", "--method", "grpo", "--preset", "maze-smal"], "did you mean 'maze-small'?"),
+        (["run", "--method", "grpo", "--preset", "none.toml"], "cannot read preset none.toml"),
+        (["run", "--method", "grpo", "--set", "maze.size=7"], "192 different mazes"),
+        (["run", "--method", "grpo", "--set", "model.width=32"], "base.train=true"),
+        (["report", "nowhere"], "nowhere is no directory"),
+        (["report", "."], "no finished run under ."),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(words, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as exit_:
+        main(words)
+    captured = capsys.readouterr()
+    assert exit_.value.code == 2
+    lines = captured.err.strip().splitlines()
+    assert lines[-1].startswith("fgrpo-bench: ")
+    assert message in lines[-1]
+    assert not captured.out
+    assert not any(tmp_path.iterdir()), "a mistake leaves nothing behind"
+
+
+def test_a_mistake_in_a_real_process():
+    code, output = run("run", "--method", "fgrop")
+    assert (code, output) == (2, "fgrpo-bench: unknown method 'fgrop': did you mean 'fgrpo'?\n")
+
+
+def test_version_and_bare_call(capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["--version"])
+    assert exit_.value.code == 0
+    assert capsys.readouterr().out.strip().count(".") == 2
+    with pytest.raises(SystemExit):
+        main([])
+    assert "usage: fgrpo-bench" in capsys.readouterr().out
+
+
+def test_a_missing_extra_says_what_to_type():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from fgrpo_bench.cli import main\n"
+        "main(['run', '--method', 'grpo', '--out', '/nonexistent/x'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        "fgrpo-bench: torch is not installed: pip install 'fgrpo-bench[train]'"
+    )

@@ -1,0 +1,307 @@
+"""The main job from end to end on a tiny preset: run, stop, resume, compare, report."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fgrpo_bench.cli import main
+from fgrpo_bench.rundir.directory import read_metrics
+from fgrpo_bench.rundir.results import read_results
+from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_success_at_k
+
+KEPT = ("results.json", "problems.parquet", "metrics.jsonl", "checkpoints/final.safetensors")
+
+
+def arguments(preset: Path, out: Path, *more: str) -> list[str]:
+    return ["run", "--preset", str(preset), "--n", "8", "--out", str(out), *more]
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """Every file of every run that must not depend on how often it was interrupted."""
+    runs = [p.parent for p in sorted(root.rglob("results.json"))]
+    return {f"{run.name}/{name}": (run / name).read_bytes() for run in runs for name in KEPT}
+
+
+@pytest.fixture(scope="module")
+def finished(micro_preset, tmp_path_factory) -> Path:
+    """Four finished runs: GRPO and F-GRPO, two seeds."""
+    out = tmp_path_factory.mktemp("finished")
+    main(arguments(micro_preset, out, "--method", "grpo", "fgrpo", "--seed", "0", "1"))
+    return out
+
+
+def test_run_writes_what_the_contract_says(finished):
+    runs = sorted(p.name for p in (finished / "micro").iterdir() if not p.name.startswith("base"))
+    assert runs == ["fgrpo-n8-g1-s0", "fgrpo-n8-g1-s1", "grpo-n8-g0-s0", "grpo-n8-g0-s1"]
+    run = finished / "micro" / "fgrpo-n8-g1-s0"
+    assert sorted(p.name for p in run.iterdir() if p.name != "lock") == [
+        "checkpoints", "config.json", "manifest.json", "metrics.jsonl", "problems.parquet",
+        "results.json",
+    ]  # fmt: skip
+    assert [p.name for p in (run / "checkpoints").iterdir()] == ["final.safetensors"]
+
+    problems = pd.read_parquet(run / "problems.parquet")
+    assert list(problems) == ["benchmark", "problem_id", "stratum", "stage", "n", "c", "p_exact"]
+    assert problems.groupby("stage").size().to_dict() == {"base": 24, "final": 24, "guesser": 24}
+    assert set(problems["stratum"]) == {"monotone", "detour"}
+
+    results = read_results(run)
+    assert (results.method, results.group_size, results.gamma) == ("fgrpo", 8, 1.0)
+    for result in results.benchmarks:
+        rows = problems[problems["stage"] == result.stage]
+        if result.stratum:
+            rows = rows[rows["stratum"] == result.stratum]
+        curve = exact_pass_at_k(rows["p_exact"].to_numpy(), [1, 4, 16, 64])
+        assert list(result.pass_at_k.values()) == pytest.approx(curve.tolist())
+        assert (result.problems, result.exact) == (len(rows), True)
+    assert results.training.rollouts == 24 * 8 * 8 == sum(results.outcomes.values())
+    lines = read_metrics(run)
+    assert [line["step"] for line in lines] == list(range(25))
+    assert sum(line.get("tokens", 0) for line in lines) == results.training.tokens
+    assert [line["step"] for line in lines if "pass_at_k" in line] == list(range(0, 25, 4))
+    final = [r for r in results.benchmarks if (r.stage, r.stratum) == ("final", None)][0]
+    assert lines[-1]["pass_at_k"] == final.pass_at_k
+    assert any(line.get("focal") and line["focal"] < 1 for line in lines)
+
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["command"].endswith("--method fgrpo --n 8 --gamma 1 --seed 0")
+    assert manifest["config"] == json.loads((run / "config.json").read_text())
+    assert {"packages", "platform", "git", "model", "data", "seeds", "started", "finished"} <= set(
+        manifest
+    )
+    text = (run / "manifest.json").read_text()
+    assert os.path.expanduser("~") not in text
+    assert str(finished) not in text
+
+
+def test_runs_differ_by_method_and_seed_but_share_base_and_problems(finished):
+    runs = [read_results(p.parent) for p in sorted(finished.rglob("results.json"))]
+    stages = [{r.stage: r.pass_at_k for r in run.benchmarks if not r.stratum} for run in runs]
+    assert all(s["base"] == stages[0]["base"] for s in stages)
+    assert all(s["guesser"] == stages[0]["guesser"] for s in stages)
+    assert len({tuple(s["final"].values()) for s in stages}) == 4
+
+
+def test_the_same_command_does_nothing_and_prints_the_table(finished, micro_preset, capsys):
+    before = {p: p.stat().st_mtime_ns for p in finished.rglob("*") if p.is_file()}
+    main(arguments(micro_preset, finished, "--method", "grpo", "fgrpo", "--seed", "0", "1"))
+    assert before == {p: p.stat().st_mtime_ns for p in finished.rglob("*") if p.is_file()}
+    out = capsys.readouterr().out
+    for text in ("maze-blind guesser", "base", "GRPO N=8", "F-GRPO N=8 γ=1", "change vs base"):
+        assert text in out
+    assert "±" in out
+    assert "saturated" in out
+
+
+def test_another_configuration_in_the_same_place_is_refused(
+    finished, micro_preset, tmp_path, capsys
+):
+    changed = tmp_path / "micro.toml"
+    changed.write_text(micro_preset.read_text().replace("prompts = 8", "prompts = 6"))
+    before = contents(finished)
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments(changed, finished, "--method", "grpo"))
+    assert exit_.value.code == 2
+    error = capsys.readouterr().err
+    assert "config.train.prompts differ" in error
+    assert error.count("\n") == 1
+    assert contents(finished) == before
+
+
+def test_force_starts_over_and_gets_the_same_results(finished, micro_preset):
+    before = contents(finished)
+    manifest = finished / "micro" / "grpo-n8-g0-s0" / "manifest.json"
+    stamp = manifest.stat().st_mtime_ns
+    main(arguments(micro_preset, finished, "--method", "grpo", "--force"))
+    assert manifest.stat().st_mtime_ns != stamp
+    assert contents(finished) == before
+
+
+def test_gamma_zero_trains_bit_identically_to_the_base_method(finished, micro_preset, tmp_path):
+    """Weights, metrics and results of F-GRPO at gamma 0 equal GRPO's, but for the name."""
+    main(arguments(micro_preset, tmp_path, "--method", "fgrpo", "--gamma", "0"))
+    ours, base = tmp_path / "micro" / "fgrpo-n8-g0-s0", finished / "micro" / "grpo-n8-g0-s0"
+    for name in ("metrics.jsonl", "problems.parquet", "checkpoints/final.safetensors"):
+        assert (ours / name).read_bytes() == (base / name).read_bytes(), name
+    assert read_results(ours).benchmarks == read_results(base).benchmarks
+
+
+def test_sampled_counts_agree_with_the_exact_figures(micro_preset, tmp_path):
+    more = ["--method", "grpo", "--set", "evaluation.samples=400", "--set", "train.steps=4"]
+    main(arguments(micro_preset, tmp_path, *more))
+    (run,) = [p.parent for p in tmp_path.rglob("results.json")]
+    problems = pd.read_parquet(run / "problems.parquet")
+    drawn = problems[problems["n"] == 400]
+    assert set(drawn["stage"]) == {"base", "final"}
+    p, c = drawn["p_exact"], drawn["c"]
+    z = (c - 400 * p) / (400 * p * (1 - p)).clip(lower=1e-9) ** 0.5
+    assert (z[p > 0.01].abs() < 5).all()
+    results = read_results(run)
+    sampled = [r for r in results.benchmarks if not r.exact]
+    assert [r.stage for r in sampled] == ["base", "final"]
+    for result in sampled:
+        counts = drawn.loc[drawn["stage"] == result.stage, "c"].to_numpy()
+        unbiased = unbiased_success_at_k(counts, 400, [1, 4, 16, 64]).mean(axis=0)
+        assert list(result.pass_at_k.values()) == pytest.approx(unbiased.tolist())
+        assert result.samples == 400
+
+
+def test_one_minibatch_makes_the_methods_coincide_and_says_so(micro_preset, tmp_path, capsys):
+    more = ["--set", "train.minibatches=1", "train.steps=8", "--method", "grpo", "dapo", "cispo"]
+    main(arguments(micro_preset, tmp_path, *more))
+    assert "No token was ever clipped in GRPO N=8" in capsys.readouterr().out.replace("\n", " ")
+    weights = {p.read_bytes() for p in tmp_path.rglob("results.json")}
+    assert len(weights) == 3
+    finals = [
+        [r.pass_at_k["1"] for r in read_results(p.parent).benchmarks if r.stage == "final"][0]
+        for p in tmp_path.rglob("results.json")
+    ]
+    assert finals == pytest.approx([finals[0]] * 3, rel=1e-3)
+
+
+def test_a_base_outside_its_gate_is_named(micro_preset, tmp_path, capsys):
+    more = ["--method", "grpo", "--set", "base.gate=[0.9,1.0]", "--set", "train.steps=1"]
+    main(arguments(micro_preset, tmp_path, *more))
+    assert "warning: the base's pass@1 on the tuning mazes is 0." in capsys.readouterr().err
+
+
+def start(preset: Path, out: Path, *more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "fgrpo_bench.cli", *arguments(preset, out, *more)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the workers in /proc")
+def test_sigkill_at_random_times_and_resume_give_the_same_files(finished, micro_preset, tmp_path):
+    """Kill the command and its worker at uniformly random times, writes included, until done."""
+    longest, kills = 6.0, 0
+    clock = random.Random(0)
+    for _ in range(60):
+        process = start(micro_preset, tmp_path, "--method", "fgrpo")
+        deadline = time.monotonic() + clock.uniform(0, longest)
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        if process.poll() is not None:
+            break
+        for pid in children(process.pid):
+            os.kill(pid, signal.SIGKILL)
+        process.kill()
+        process.communicate()
+        kills += 1
+    assert process.returncode == 0, process.communicate()[1]
+    process.communicate()
+    assert kills >= 3
+    ours, theirs = contents(tmp_path), contents(finished)
+    assert len(ours) == len(KEPT)
+    assert all(theirs[name] == data for name, data in ours.items())
+
+
+def wait_for(condition, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def test_ctrl_c_keeps_the_work_and_exits_3(finished, micro_preset, tmp_path):
+    process = start(micro_preset, tmp_path, "--method", "fgrpo")
+    wait_for(lambda: any(tmp_path.rglob("fgrpo*/checkpoints/step-*")))
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert error.splitlines()[-1].startswith("fgrpo-bench: interrupted; the work is kept")
+    main(arguments(micro_preset, tmp_path, "--method", "fgrpo"))
+    theirs = contents(finished)
+    assert all(theirs[name] == data for name, data in contents(tmp_path).items())
+
+
+def test_a_killed_worker_is_reported_and_resumable(micro_preset, tmp_path):
+    process = start(micro_preset, tmp_path, "--method", "fgrpo")
+    wait_for(lambda: any(tmp_path.rglob("fgrpo*/checkpoints/step-*")))
+    for pid in children(process.pid):
+        os.kill(pid, signal.SIGKILL)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert "fgrpo-n8-g1-s0: the worker ended with signal 9" in error.splitlines()[-1]
+
+
+def test_no_worker_outlives_its_command(micro_preset, tmp_path):
+    process = start(micro_preset, tmp_path, "--method", "fgrpo")
+    wait_for(lambda: any(tmp_path.rglob("fgrpo*/checkpoints/step-*")))
+    workers = children(process.pid)
+    assert workers
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not any(Path(f"/proc/{pid}/cwd").exists() for pid in workers))
+
+
+def test_a_damaged_checkpoint_is_named_and_kept(micro_preset, tmp_path, capsys):
+    process = start(micro_preset, tmp_path, "--method", "fgrpo")
+    wait_for(lambda: any(tmp_path.rglob("fgrpo*/checkpoints/step-*")))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    checkpoint = max(tmp_path.rglob("fgrpo*/checkpoints/step-*.safetensors"))
+    checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments(micro_preset, tmp_path, "--method", "fgrpo"))
+    assert exit_.value.code == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert checkpoint.name in last
+    assert "--force" in last
+    assert checkpoint.stat().st_size == 1000
+
+
+def test_report_draws_and_tabulates(finished, tmp_path, capsys):
+    out = tmp_path / "report"
+    main(["report", str(finished), "--out", str(out)])
+    assert sorted(p.name for p in out.iterdir()) == [
+        "dynamics.png", "dynamics.svg", "manifest.json", "pass_at_k.png", "pass_at_k.svg",
+        "report.md", "table.csv", "table.md",
+    ]  # fmt: skip
+    text = (out / "report.md").read_text()
+    assert "![pass_at_k](pass_at_k.png)" in text
+    assert "fgrpo-bench run --preset micro --method fgrpo --n 8 --gamma 1 --seed 1" in text
+    assert (out / "table.md").read_text() in text
+    table = pd.read_csv(out / "table.csv")
+    row = table.query("label == 'F-GRPO N=8 γ=1' and stratum == 'all' and k == 4").iloc[0]
+    finals = []
+    for seed in (0, 1):
+        results = read_results(finished / "micro" / f"fgrpo-n8-g1-s{seed}")
+        curves = {r.stage: r.pass_at_k for r in results.benchmarks if not r.stratum}
+        finals.append(curves["final"]["4"])
+    assert row["pass_at_k"] == pytest.approx(sum(finals) / 2)
+    assert row["sd_over_seeds"] == pytest.approx(abs(finals[0] - finals[1]) / 2**0.5)
+    assert row["change_vs_base"] == pytest.approx(sum(finals) / 2 - curves["base"]["4"])
+    assert "maze-blind guesser" in capsys.readouterr().out
+    assert len(json.loads((out / "manifest.json").read_text())["runs"]) == 4
+
+
+def test_report_names_unfinished_runs_and_refuses_damaged_ones(finished, tmp_path, capsys):
+    import shutil
+
+    copy = tmp_path / "runs"
+    shutil.copytree(finished, copy)
+    (copy / "micro" / "grpo-n8-g0-s1" / "results.json").unlink()
+    main(["report", str(copy), "--out", str(tmp_path / "r")])
+    assert "not finished: grpo-n8-g0-s1" in capsys.readouterr().err
+    (copy / "micro" / "grpo-n8-g0-s0" / "problems.parquet").write_bytes(b"PAR1 torn")
+    with pytest.raises(SystemExit) as exit_:
+        main(["report", str(copy), "--out", str(tmp_path / "r")])
+    assert exit_.value.code == 2
+    assert "problems.parquet cannot be read" in capsys.readouterr().err.splitlines()[-1]
