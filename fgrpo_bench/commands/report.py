@@ -1,18 +1,15 @@
 """``fgrpo-bench report``: figures, tables and provenance of finished runs."""
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from fgrpo_bench.commands.progress import say
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.report.collect import Comparison, Run, compare, find_runs
 from fgrpo_bench.report.figures import save_figures
-from fgrpo_bench.report.tables import long_table, markdown, print_table, title
+from fgrpo_bench.report.tables import long_table, markdown, print_tables, title
 from fgrpo_bench.rundir.atomic import write_bytes
 from fgrpo_bench.rundir.manifest import environment, now, write_manifest
 
@@ -26,12 +23,11 @@ def report(paths: Sequence[Path], out: Path) -> None:
     runs, unfinished = find_runs(paths)
     comparisons = compare(runs)
     out.mkdir(parents=True, exist_ok=True)
-    console = Console(file=sys.stdout)
     sections = []
     for index, comparison in enumerate(comparisons):
-        print_table(comparison, console)
         suffix = f"-{index + 1}" if len(comparisons) > 1 else ""
         sections.append(_section(comparison, save_figures(comparison, out, suffix)))
+    print_tables(comparisons)
     if unfinished:
         names = ", ".join(directory.name for directory in unfinished)
         sections.append(f"Left out, since not finished: {names}.\n")

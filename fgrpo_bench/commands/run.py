@@ -1,6 +1,5 @@
 """``fgrpo-bench run``: the grid, its workers, and the comparison at the end."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -87,13 +86,9 @@ def _clear_run(directory: Path) -> None:
 
 
 def _conclude(grid: list[Cell], root: Path) -> None:
-    from rich.console import Console
-
     from fgrpo_bench.report.collect import compare, find_runs
-    from fgrpo_bench.report.tables import print_table
+    from fgrpo_bench.report.tables import print_tables
 
     runs, _ = find_runs([root / cell.name for cell in grid])
-    console = Console(file=sys.stdout)
-    for comparison in compare(runs):
-        print_table(comparison, console)
+    print_tables(compare(runs))
     say(f"runs are in {root}/; figures and tables: fgrpo-bench report {root}")

@@ -16,6 +16,8 @@ from fgrpo_bench.rundir.results import BenchmarkResult, Results, read_results
 
 Floats = NDArray[np.float64]
 SATURATED = 0.5
+# The benchmark's name tells the split, and k is what the table's columns are.
+_SHOWN_ELSEWHERE = ("evaluation.split", "evaluation.k")
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,16 @@ class Group:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups that share preset, problems, base and k, and so can be compared."""
+    """Groups that share preset, problems, base and k, and so can be compared.
+
+    ``overrides`` is what all of them set otherwise than the preset.
+    """
 
     preset: str
     benchmark: str
     ks: list[int]
     groups: list[Group]
+    overrides: dict[str, Any]
 
     @property
     def reference(self) -> Run:
@@ -139,37 +145,38 @@ def _shared(run: Run) -> str:
 
 
 def _comparison(runs: list[Run]) -> Comparison:
+    every = [run.results.overrides for run in runs]
+    shared = {k: v for k, v in every[0].items() if all(o.get(k) == v for o in every)}
+    varied = sorted({k for o in every for k in o} - shared.keys())
     groups: dict[str, list[Run]] = {}
-    order = list(METHODS)
-    for run in sorted(
-        runs,
-        key=lambda run: (
-            order.index(run.results.method) if run.results.method in order else len(order),
-            run.results.group_size,
-            run.results.gamma,
-            json.dumps(run.results.overrides),
-            run.results.seed,
-        ),
-    ):
-        groups.setdefault(_label(run.results), []).append(run)
+    for run in sorted(runs, key=_order):
+        groups.setdefault(_label(run.results, varied), []).append(run)
     curve = runs[0].curve("base")
     return Comparison(
         preset=runs[0].results.preset,
         benchmark=curve.name,
         ks=[int(k) for k in curve.pass_at_k],
         groups=[Group(label, members) for label, members in groups.items()],
+        overrides={k: v for k, v in shared.items() if k not in _SHOWN_ELSEWHERE},
     )
 
 
-def _label(results: Results) -> str:
+def _order(run: Run) -> tuple[Any, ...]:
+    """Methods in the order of the registry, then group size, gamma, overrides and seed."""
+    results, names = run.results, list(METHODS)
+    place = names.index(results.method) if results.method in names else len(names)
+    overrides = [
+        (key, value if isinstance(value, int | float) else 0.0, str(value))
+        for key, value in sorted(results.overrides.items())
+    ]
+    return place, results.group_size, results.gamma, overrides, results.seed
+
+
+def _label(results: Results, varied: list[str]) -> str:
+    """Name a group by what sets it apart; what all groups share is in the title."""
     method = METHODS.get(results.method)
     parts = [method.title if method else results.method, f"N={results.group_size}"]
     if results.gamma or (method and method.focal):
         parts.append(f"γ={results.gamma:g}")
-    hidden = ("evaluation.", "base.train")
-    parts += [
-        f"{key.partition('.')[2]}={value}"
-        for key, value in results.overrides.items()
-        if not key.startswith(hidden)
-    ]
-    return " ".join(parts)
+    own = (f"{key.partition('.')[2]}={results.overrides.get(key, 'preset')}" for key in varied)
+    return " ".join([*parts, *own])

@@ -1,8 +1,8 @@
 """The figures of a comparison: pass@k curves and training dynamics."""
 
+from collections import Counter
 from collections.abc import Callable
 from io import BytesIO
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
@@ -58,12 +59,16 @@ def save_figures(comparison: Comparison, folder: Path, suffix: str = "") -> list
 
 
 def _looks(groups: list[Group]) -> list[dict[str, Any]]:
-    """A colour per method, and a line style for each further group of the same method."""
-    styles: dict[str, Any] = {}
+    """A colour per method; further groups of the same method are lighter and dashed otherwise."""
+    methods = [group.method for group in groups]
+    seen: Counter[str] = Counter()
     out = []
-    for group in groups:
-        style = styles.setdefault(group.method, cycle(("-", "--", ":", "-.")))
-        out.append({"color": _COLOURS.get(group.method, "#333333"), "linestyle": next(style)})
+    for method in methods:
+        colour = np.array(to_rgb(_COLOURS.get(method, "#333333")))
+        lightness = 0.7 * seen[method] / methods.count(method)
+        style = ("-", "--", ":", "-.")[seen[method] % 4]
+        out.append({"color": tuple(colour + lightness * (1 - colour)), "linestyle": style})
+        seen[method] += 1
     return out
 
 
@@ -92,9 +97,8 @@ def pass_at_k(comparison: Comparison) -> Figure:
     beyond = ks[guesser > SATURATED]
     if len(beyond):
         axes.axvspan(beyond[0], ks[-1], color="#999999", alpha=0.12, linewidth=0)
-        axes.text(
-            ks[-1], 0.02, "guessing suffices ", ha="right", va="bottom", color="#666666", fontsize=8
-        )
+        note: dict[str, Any] = {"rotation": 90, "va": "bottom", "color": "#666666", "fontsize": 8}
+        axes.text(beyond[0], 0.02, " guessing suffices", **note)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=""))
@@ -129,7 +133,8 @@ def dynamics(comparison: Comparison) -> Figure:
     for axes in grid[1]:
         axes.set_xlabel("step")
     handles, labels = grid.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+    columns = max(1, min(len(labels), 110 // (max(map(len, labels)) + 8)))
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns)
     return figure
 
 

@@ -1,5 +1,6 @@
 """The table of pass@k: on a terminal, as Markdown, and as a long CSV for further work."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -108,7 +109,9 @@ def _change(change: float) -> str:
 def title(comparison: Comparison) -> str:
     """Return what the table is about."""
     problems = comparison.reference.curve("final").problems
-    return f"{comparison.preset}: exact pass@k on {problems} mazes of {comparison.benchmark}"
+    changed = ", ".join(f"{key}={value}" for key, value in comparison.overrides.items())
+    preset = comparison.preset + (f" with {changed}" if changed else "")
+    return f"{preset}: exact pass@k on {problems} mazes of {comparison.benchmark}"
 
 
 def stratum_title(comparison: Comparison) -> str:
@@ -149,8 +152,14 @@ def notes(comparison: Comparison) -> list[str]:
     return out
 
 
-def print_table(comparison: Comparison, console: Console) -> None:
-    """Print the table and its notes."""
+def print_tables(comparisons: list[Comparison]) -> None:
+    """Print the tables to standard output; only a terminal limits their width."""
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 160)
+    for comparison in comparisons:
+        _print(comparison, console)
+
+
+def _print(comparison: Comparison, console: Console) -> None:
     table = Table(box=SIMPLE_HEAD, title=title(comparison), title_justify="left", pad_edge=False)
     for index, text in enumerate(header(comparison)):
         table.add_column(text, justify="right" if index else "left", no_wrap=True)

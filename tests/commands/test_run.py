@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,6 +39,14 @@ def finished(micro_preset, tmp_path_factory) -> Path:
     return out
 
 
+@pytest.fixture
+def with_base(finished, tmp_path) -> Path:
+    """A folder for runs that has the trained base already."""
+    (base,) = (finished / "micro").glob("base-*")
+    shutil.copytree(base, tmp_path / "micro" / base.name)
+    return tmp_path
+
+
 def test_run_writes_what_the_contract_says(finished):
     runs = sorted(p.name for p in (finished / "micro").iterdir() if not p.name.startswith("base"))
     assert runs == ["fgrpo-n8-g1-s0", "fgrpo-n8-g1-s1", "grpo-n8-g0-s0", "grpo-n8-g0-s1"]
@@ -67,7 +76,7 @@ def test_run_writes_what_the_contract_says(finished):
     assert [line["step"] for line in lines] == list(range(25))
     assert sum(line.get("tokens", 0) for line in lines) == results.training.tokens
     assert [line["step"] for line in lines if "pass_at_k" in line] == list(range(0, 25, 4))
-    final = [r for r in results.benchmarks if (r.stage, r.stratum) == ("final", None)][0]
+    final = next(r for r in results.benchmarks if (r.stage, r.stratum) == ("final", None))
     assert lines[-1]["pass_at_k"] == final.pass_at_k
     assert any(line.get("focal") and line["focal"] < 1 for line in lines)
 
@@ -125,19 +134,19 @@ def test_force_starts_over_and_gets_the_same_results(finished, micro_preset):
     assert contents(finished) == before
 
 
-def test_gamma_zero_trains_bit_identically_to_the_base_method(finished, micro_preset, tmp_path):
+def test_gamma_zero_trains_bit_identically_to_the_base_method(finished, micro_preset, with_base):
     """Weights, metrics and results of F-GRPO at gamma 0 equal GRPO's, but for the name."""
-    main(arguments(micro_preset, tmp_path, "--method", "fgrpo", "--gamma", "0"))
-    ours, base = tmp_path / "micro" / "fgrpo-n8-g0-s0", finished / "micro" / "grpo-n8-g0-s0"
+    main(arguments(micro_preset, with_base, "--method", "fgrpo", "--gamma", "0"))
+    ours, base = with_base / "micro" / "fgrpo-n8-g0-s0", finished / "micro" / "grpo-n8-g0-s0"
     for name in ("metrics.jsonl", "problems.parquet", "checkpoints/final.safetensors"):
         assert (ours / name).read_bytes() == (base / name).read_bytes(), name
     assert read_results(ours).benchmarks == read_results(base).benchmarks
 
 
-def test_sampled_counts_agree_with_the_exact_figures(micro_preset, tmp_path):
+def test_sampled_counts_agree_with_the_exact_figures(micro_preset, with_base):
     more = ["--method", "grpo", "--set", "evaluation.samples=400", "--set", "train.steps=4"]
-    main(arguments(micro_preset, tmp_path, *more))
-    (run,) = [p.parent for p in tmp_path.rglob("results.json")]
+    main(arguments(micro_preset, with_base, *more))
+    (run,) = [p.parent for p in with_base.rglob("results.json")]
     problems = pd.read_parquet(run / "problems.parquet")
     drawn = problems[problems["n"] == 400]
     assert set(drawn["stage"]) == {"base", "final"}
@@ -154,22 +163,22 @@ def test_sampled_counts_agree_with_the_exact_figures(micro_preset, tmp_path):
         assert result.samples == 400
 
 
-def test_one_minibatch_makes_the_methods_coincide_and_says_so(micro_preset, tmp_path, capsys):
+def test_one_minibatch_makes_the_methods_coincide_and_says_so(micro_preset, with_base, capsys):
     more = ["--set", "train.minibatches=1", "train.steps=8", "--method", "grpo", "dapo", "cispo"]
-    main(arguments(micro_preset, tmp_path, *more))
+    main(arguments(micro_preset, with_base, *more))
     assert "No token was ever clipped in GRPO N=8" in capsys.readouterr().out.replace("\n", " ")
-    weights = {p.read_bytes() for p in tmp_path.rglob("results.json")}
+    weights = {p.read_bytes() for p in with_base.rglob("results.json")}
     assert len(weights) == 3
     finals = [
-        [r.pass_at_k["1"] for r in read_results(p.parent).benchmarks if r.stage == "final"][0]
-        for p in tmp_path.rglob("results.json")
+        next(r.pass_at_k["1"] for r in read_results(p.parent).benchmarks if r.stage == "final")
+        for p in with_base.rglob("results.json")
     ]
     assert finals == pytest.approx([finals[0]] * 3, rel=1e-3)
 
 
-def test_a_base_outside_its_gate_is_named(micro_preset, tmp_path, capsys):
+def test_a_base_outside_its_gate_is_named(micro_preset, with_base, capsys):
     more = ["--method", "grpo", "--set", "base.gate=[0.9,1.0]", "--set", "train.steps=1"]
-    main(arguments(micro_preset, tmp_path, *more))
+    main(arguments(micro_preset, with_base, *more))
     assert "warning: the base's pass@1 on the tuning mazes is 0." in capsys.readouterr().err
 
 
@@ -189,26 +198,27 @@ def children(pid: int) -> list[int]:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the workers in /proc")
 def test_sigkill_at_random_times_and_resume_give_the_same_files(finished, micro_preset, tmp_path):
-    """Kill the command and its worker at uniformly random times, writes included, until done."""
-    longest, kills = 6.0, 0
-    clock = random.Random(0)
-    for _ in range(60):
-        process = start(micro_preset, tmp_path, "--method", "fgrpo")
-        deadline = time.monotonic() + clock.uniform(0, longest)
-        while process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-        if process.poll() is not None:
-            break
+    """Kill the command and its workers at uniformly random times, writes included, then finish.
+
+    The times are uniform over the length of an uninterrupted run, base training included.
+    """
+    start_time = time.monotonic()
+    whole = start(micro_preset, tmp_path / "whole", "--method", "fgrpo")
+    whole.communicate()
+    assert whole.returncode == 0
+    length = time.monotonic() - start_time
+    clock, out = random.Random(0), tmp_path / "killed"
+    for _ in range(5):
+        process = start(micro_preset, out, "--method", "fgrpo")
+        time.sleep(clock.uniform(0.1, 1) * length)
         for pid in children(process.pid):
             os.kill(pid, signal.SIGKILL)
         process.kill()
         process.communicate()
-        kills += 1
-    assert process.returncode == 0, process.communicate()[1]
-    process.communicate()
-    assert kills >= 3
-    ours, theirs = contents(tmp_path), contents(finished)
+    main(arguments(micro_preset, out, "--method", "fgrpo"))
+    ours, theirs = contents(out), contents(finished)
     assert len(ours) == len(KEPT)
+    assert contents(tmp_path / "whole") == ours
     assert all(theirs[name] == data for name, data in ours.items())
 
 
@@ -219,21 +229,21 @@ def wait_for(condition, seconds=30.0):
         time.sleep(0.01)
 
 
-def test_ctrl_c_keeps_the_work_and_exits_3(finished, micro_preset, tmp_path):
-    process = start(micro_preset, tmp_path, "--method", "fgrpo")
-    wait_for(lambda: any(tmp_path.rglob("fgrpo*/checkpoints/step-*")))
+def test_ctrl_c_keeps_the_work_and_exits_3(finished, micro_preset, with_base):
+    process = start(micro_preset, with_base, "--method", "fgrpo")
+    wait_for(lambda: any(with_base.rglob("fgrpo*/checkpoints/step-*")))
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=30)
     assert process.returncode == 3
     assert error.splitlines()[-1].startswith("fgrpo-bench: interrupted; the work is kept")
-    main(arguments(micro_preset, tmp_path, "--method", "fgrpo"))
+    main(arguments(micro_preset, with_base, "--method", "fgrpo"))
     theirs = contents(finished)
-    assert all(theirs[name] == data for name, data in contents(tmp_path).items())
+    assert all(theirs[name] == data for name, data in contents(with_base).items())
 
 
-def test_a_killed_worker_is_reported_and_resumable(micro_preset, tmp_path):
-    process = start(micro_preset, tmp_path, "--method", "fgrpo")
-    wait_for(lambda: any(tmp_path.rglob("fgrpo*/checkpoints/step-*")))
+def test_a_killed_worker_is_reported_and_resumable(micro_preset, with_base):
+    process = start(micro_preset, with_base, "--method", "fgrpo")
+    wait_for(lambda: any(with_base.rglob("fgrpo*/checkpoints/step-*")))
     for pid in children(process.pid):
         os.kill(pid, signal.SIGKILL)
     _, error = process.communicate(timeout=30)
@@ -241,9 +251,9 @@ def test_a_killed_worker_is_reported_and_resumable(micro_preset, tmp_path):
     assert "fgrpo-n8-g1-s0: the worker ended with signal 9" in error.splitlines()[-1]
 
 
-def test_no_worker_outlives_its_command(micro_preset, tmp_path):
-    process = start(micro_preset, tmp_path, "--method", "fgrpo")
-    wait_for(lambda: any(tmp_path.rglob("fgrpo*/checkpoints/step-*")))
+def test_no_worker_outlives_its_command(micro_preset, with_base):
+    process = start(micro_preset, with_base, "--method", "fgrpo")
+    wait_for(lambda: any(with_base.rglob("fgrpo*/checkpoints/step-*")))
     workers = children(process.pid)
     assert workers
     process.kill()
@@ -251,15 +261,15 @@ def test_no_worker_outlives_its_command(micro_preset, tmp_path):
     wait_for(lambda: not any(Path(f"/proc/{pid}/cwd").exists() for pid in workers))
 
 
-def test_a_damaged_checkpoint_is_named_and_kept(micro_preset, tmp_path, capsys):
-    process = start(micro_preset, tmp_path, "--method", "fgrpo")
-    wait_for(lambda: any(tmp_path.rglob("fgrpo*/checkpoints/step-*")))
+def test_a_damaged_checkpoint_is_named_and_kept(micro_preset, with_base, capsys):
+    process = start(micro_preset, with_base, "--method", "fgrpo")
+    wait_for(lambda: any(with_base.rglob("fgrpo*/checkpoints/step-*")))
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
-    checkpoint = max(tmp_path.rglob("fgrpo*/checkpoints/step-*.safetensors"))
+    checkpoint = max(with_base.rglob("fgrpo*/checkpoints/step-*.safetensors"))
     checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
     with pytest.raises(SystemExit) as exit_:
-        main(arguments(micro_preset, tmp_path, "--method", "fgrpo"))
+        main(arguments(micro_preset, with_base, "--method", "fgrpo"))
     assert exit_.value.code == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert checkpoint.name in last
@@ -293,8 +303,6 @@ def test_report_draws_and_tabulates(finished, tmp_path, capsys):
 
 
 def test_report_names_unfinished_runs_and_refuses_damaged_ones(finished, tmp_path, capsys):
-    import shutil
-
     copy = tmp_path / "runs"
     shutil.copytree(finished, copy)
     (copy / "micro" / "grpo-n8-g0-s1" / "results.json").unlink()

@@ -65,7 +65,7 @@ def test_a_wrong_override_is_one_helpful_line(override, message):
 def test_unreadable_presets(tmp_path):
     with pytest.raises(UserError, match="did you mean 'maze-small'"):
         load_preset("maze-smal")
-    with pytest.raises(UserError, match="cannot read preset .*No such file"):
+    with pytest.raises(UserError, match=r"cannot read preset .*No such file"):
         load_preset(str(tmp_path / "none.toml"))
     bad = tmp_path / "bad.toml"
     bad.write_text("[maze\n")

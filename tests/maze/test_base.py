@@ -1,0 +1,89 @@
+"""The shipped bases: what their manifests say is true, and they can be made again."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fgrpo_bench.config.load import load_preset, preset_names
+from fgrpo_bench.errors import UserError
+from fgrpo_bench.maze.data import load_mazes
+from fgrpo_bench.maze.evaluate import exact_success
+from fgrpo_bench.maze.sft import (
+    SHIPPED,
+    epoch_batch,
+    load_base,
+    recipe,
+    require_base,
+    train_base,
+    trained_directory,
+)
+from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_the_shipped_base_is_what_its_manifest_says(name, tmp_path):
+    config = load_preset(name)[1]
+    base = load_base(config, tmp_path)
+    assert base.manifest["recipe"] == recipe(config)
+    assert base.complaint(config.base.gate) is None
+    success = exact_success(base.model, load_mazes(config).tuning)
+    assert success.mean() == pytest.approx(base.manifest["tuning_pass_at_1"], abs=1e-3)
+    assert "dirty" in json.dumps(base.manifest)
+
+
+def test_a_base_outside_its_gate_complains(tmp_path):
+    config = load_preset("maze-small")[1]
+    base = load_base(config, tmp_path)
+    assert "outside [0.4, 0.5]" in base.complaint((0.4, 0.5))
+
+
+def test_another_recipe_needs_training_and_says_why():
+    for text, reason in (
+        ("model.width=32", "model.width is 32, shipped 64"),
+        ("base.steps=10", "base.steps is 10"),
+        ("maze.max_answer_tokens=50", "number of positions"),
+    ):
+        with pytest.raises(UserError, match=rf"{reason}.*base\.train=true"):
+            require_base(load_preset("maze-small", [text])[1])
+    require_base(load_preset("maze-small", ["model.width=32", "base.train=true"])[1])
+
+
+def test_other_weights_than_the_manifests_are_refused(tmp_path):
+    config = load_preset("maze-small", ["base.train=true"])[1]
+    directory = trained_directory(tmp_path, config)
+    directory.mkdir()
+    name = "maze-small"
+    (directory / "base.json").write_bytes((SHIPPED / f"{name}.json").read_bytes())
+    weights = bytearray((SHIPPED / f"{name}.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (directory / "base.safetensors").write_bytes(weights)
+    with pytest.raises(UserError, match="not the file its manifest describes"):
+        load_base(config, tmp_path)
+
+
+def test_epochs_show_every_maze_once_in_a_new_order():
+    mazes = load_mazes(load_preset("maze-small", ["maze.train_mazes=50"])[1]).training
+    keys = [k for step in range(25) for k in epoch_batch(mazes, 0, "test", step, 8).keys()]  # noqa: SIM118
+    epochs = [keys[i : i + 50] for i in range(0, 200, 50)]
+    assert all(sorted(epoch) == sorted(mazes.keys()) for epoch in epochs)
+    assert epochs[0] != epochs[1]
+    again = epoch_batch(mazes, 0, "test", 3, 8)
+    assert again.keys() == keys[24:32]
+    assert epoch_batch(mazes, 1, "test", 3, 8).keys() != again.keys()
+
+
+@pytest.mark.slow
+def test_a_base_made_anew_is_as_good_as_the_shipped_one(tmp_path):
+    """Four minutes: floating point differs between machines, the ability must not."""
+    config = load_preset("maze-small", ["base.train=true"])[1]
+    lines = []
+    train_base(config, trained_directory(tmp_path, config), lines.append)
+    assert lines[-1]["step"] == config.base.steps
+    tuning = load_mazes(config).tuning
+    shipped = load_base(load_preset("maze-small")[1], tmp_path)
+    curves = [
+        exact_pass_at_k(exact_success(base.model, tuning), [1, 16])
+        for base in (shipped, load_base(config, tmp_path))
+    ]
+    np.testing.assert_allclose(curves[0], curves[1], atol=0.05)
