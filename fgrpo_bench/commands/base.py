@@ -19,7 +19,7 @@ def base(preset: str, overrides: Sequence[str], out: Path) -> None:
     directory = trained_directory(work, config)
     if not base_is_trained(work, config):
         job = Job(directory.name, "base", config.model_dump(mode="json"), directory)
-        run_jobs([job], Progress(config.base.steps).show)
+        run_jobs([job], Progress(config.base.steps, at_most=True).show)
     manifest = json.loads((directory / "base.json").read_text("utf-8"))
     write_bytes(out / f"{name}.safetensors", (directory / "base.safetensors").read_bytes())
     command = f"fgrpo-bench base --preset {name}" + "".join(f" --set {o}" for o in overrides)

@@ -14,9 +14,10 @@ def say(text: str) -> None:
 class Progress:
     """Turns the events of workers into lines, with the time that a job still needs."""
 
-    def __init__(self, steps: int) -> None:
-        """Show jobs of ``steps`` steps."""
+    def __init__(self, steps: int, at_most: bool = False) -> None:
+        """Show jobs of ``steps`` steps, or of at most so many."""
         self._steps = steps
+        self._left = "left at most" if at_most else "left"
         self._first: dict[str, tuple[int, float]] = {}
 
     def show(self, job: Job, event: Event) -> None:
@@ -25,20 +26,19 @@ class Progress:
         first, start = self._first.setdefault(job.name, (step, time.monotonic()))
         parts = [f"{job.name}  step {step}/{self._steps}"]
         for key, name in (
-            ("loss", "loss"),
             ("reward", "reward"),
             ("active", "active"),
             ("focal", "focal"),
             ("clip_fraction", "clip"),
         ):
-            if event.get(key) is not None and not (key == "loss" and "reward" in event):
+            if event.get(key) is not None:
                 parts.append(f"{name} {event[key]:{'.4f' if key == 'clip_fraction' else '.3f'}}")
         curve = event.get("pass_at_k", {})
         shown = [k for k in curve if k == "1" or k == str(max(map(int, curve), key=_near_16))]
         parts += [f"pass@{k} {curve[k]:.3f}" for k in shown]
         if step > first:
             left = (time.monotonic() - start) / (step - first) * (self._steps - step)
-            parts.append(f"{left // 60:.0f}:{left % 60:02.0f} left" if left else "done")
+            parts.append(f"{left // 60:.0f}:{left % 60:02.0f} {self._left}" if left else "done")
         say("  ".join(parts))
 
 

@@ -32,6 +32,9 @@ def run(
         states = {cell.name: inspect(root / cell.name, cell.to_json()) for cell in grid}
     waiting = [cell for cell in grid if states.get(cell.name) != "finished"]
     if waiting:
+        from fgrpo_bench.maze.sft import require_base
+
+        require_base(waiting[0].config)
         _announce(grid, waiting, list(states.values()))
         _run(waiting, root, force)
     _conclude(grid, root)
@@ -52,26 +55,19 @@ def _announce(grid: list[Cell], waiting: list[Cell], states: list[str]) -> None:
 
 
 def _run(waiting: list[Cell], root: Path, force: bool) -> None:
-    # Everything that can be wrong is found before anything is removed or trained.
-    from fgrpo_bench.maze.sft import (
-        base_is_trained,
-        load_base,
-        require_base,
-        trained_directory,
-    )
+    from fgrpo_bench.maze.sft import base_is_trained, load_base, trained_directory
 
     config = waiting[0].config
-    require_base(config)
     needs_base = config.base.train and not base_is_trained(root, config)
     if force:
         for cell in waiting:
             if (root / cell.name).exists():
                 _clear_run(root / cell.name)
     if needs_base:
-        say(f"training the base for {config.base.steps} supervised steps first")
+        say(f"training the base first: at most {config.base.steps} supervised steps")
         directory = trained_directory(root, config)
         job = Job(directory.name, "base", config.model_dump(mode="json"), directory)
-        run_jobs([job], Progress(config.base.steps).show)
+        run_jobs([job], Progress(config.base.steps, at_most=True).show)
     if complaint := load_base(config, root).complaint(config.base.gate):
         say(f"warning: {complaint}")
     jobs = [Job(cell.name, "cell", cell.to_json(), root / cell.name) for cell in waiting]

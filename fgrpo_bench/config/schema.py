@@ -62,7 +62,11 @@ class ModelSection(Section):
 
 
 class BaseSection(Section):
-    """Supervised training of the base, and whether to do it or take the shipped checkpoint."""
+    """Supervised training of the base, and whether to do it or take the shipped checkpoint.
+
+    It ends when pass@1 on the tuning mazes reaches ``target``, or after ``steps``: ability rises
+    so steeply that the same number of steps gives quite different bases on different machines.
+    """
 
     train: bool = False
     steps: PositiveInt
@@ -70,6 +74,7 @@ class BaseSection(Section):
     learning_rate: PositiveFloat
     warmup: PositiveInt
     seed: int = 0
+    target: Probability = 1.0
     gate: tuple[Probability, Probability]
 
 

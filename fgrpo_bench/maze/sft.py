@@ -39,7 +39,8 @@ from fgrpo_bench.rundir.manifest import environment, now
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
 
 SHIPPED = files("fgrpo_bench") / "maze" / "bases"
-_CHECKPOINT_EVERY = 100
+_CHECK_EVERY = 25
+_TELL_EVERY = 100
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -84,17 +85,22 @@ def train_base(config: MazeConfig, directory: Path, progress: Progress) -> None:
         section = config.base
         training = new_training(fresh_model(config), section.learning_rate, 0.01)
         restore_training(directory / "checkpoints", training)
-        while training.step < section.steps:
-            loss = _sft_step(config, data, training)
-            if training.step % _CHECKPOINT_EVERY == 0 or training.step == section.steps:
+        ended = False
+        while not ended:
+            if training.step % _CHECK_EVERY == 0 or training.step == section.steps:
                 save_training(directory / "checkpoints", training)
-                progress({"step": training.step, "steps": section.steps, "loss": loss})
-        _finish_base(config, directory, training.model, data)
+                ability = float(exact_success(training.model, data.tuning).mean())
+                ended = training.step == section.steps or ability >= section.target
+                if ended or training.step % _TELL_EVERY == 0:
+                    progress({"step": training.step, "pass_at_k": {"1": ability}})
+            if not ended:
+                _sft_step(config, data, training)
+        _finish_base(config, directory, training, data)
         for checkpoint in (directory / "checkpoints").iterdir():
             checkpoint.unlink()
 
 
-def _sft_step(config: MazeConfig, data: MazeData, training: Training) -> float:
+def _sft_step(config: MazeConfig, data: MazeData, training: Training) -> None:
     section = config.base
     batch = epoch_batch(data.training, section.seed, "maze-sft", training.step, section.batch)
     warm = min(1.0, (training.step + 1) / section.warmup)
@@ -107,10 +113,10 @@ def _sft_step(config: MazeConfig, data: MazeData, training: Training) -> float:
     torch.nn.utils.clip_grad_norm_(training.model.parameters(), 1.0)
     training.optimizer.step()
     training.step += 1
-    return loss.item()
 
 
-def _finish_base(config: MazeConfig, directory: Path, model: Transformer, data: MazeData) -> None:
+def _finish_base(config: MazeConfig, directory: Path, training: Training, data: MazeData) -> None:
+    model = training.model
     success = exact_success(model, data.tuning)
     ks = config.evaluation.k
     curve = dict(zip(map(str, ks), exact_pass_at_k(success, ks).tolist(), strict=True))
@@ -124,6 +130,7 @@ def _finish_base(config: MazeConfig, directory: Path, model: Transformer, data: 
             "recipe_hash": digest(recipe(config)),
             "weights_sha256": hashlib.sha256(weights).hexdigest(),
             "parameters": sum(p.numel() for p in model.parameters()),
+            "steps": training.step,
             "tuning_pass_at_1": float(success.mean()),
             "tuning_pass_at_k": curve,
             "finished": now(),

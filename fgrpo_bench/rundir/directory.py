@@ -26,7 +26,7 @@ def inspect(directory: Path, config: dict[str, Any]) -> State:
     try:
         there = json.loads((directory / "config.json").read_text("utf-8"))
     except FileNotFoundError:
-        if directory.is_dir() and any(p.name != "lock" for p in directory.iterdir()):
+        if directory.is_dir() and any(not _early(p.name) for p in directory.iterdir()):
             raise UserError(
                 f"{directory} holds files but no config.json, so it is not a run; "
                 "choose another --out"
@@ -43,6 +43,11 @@ def inspect(directory: Path, config: dict[str, Any]) -> State:
             "use --force to start over, or another --out"
         )
     return "finished" if (directory / "results.json").exists() else "started"
+
+
+def _early(name: str) -> bool:
+    """Whether a file may lie in a run directory before ``config.json`` does."""
+    return name in ("lock", "worker.log") or name.endswith(".tmp")
 
 
 def _changed(there: Any, ours: Any, prefix: str = "") -> list[str]:
@@ -72,9 +77,14 @@ def locked(directory: Path) -> Iterator[None]:
 
 
 def begin(directory: Path, config: dict[str, Any]) -> None:
-    """Record the configuration, after which the directory belongs to it."""
+    """Record the configuration, after which the directory belongs to it.
+
+    The lock must be held: temporary files that a killed process left are removed.
+    """
     write_json(directory / "config.json", config)
     (directory / "checkpoints").mkdir(exist_ok=True)
+    for leftover in directory.rglob(".*.tmp"):
+        leftover.unlink()
 
 
 def clear(directory: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_base_made_anew_is_as_good_as_the_shipped_one(tmp_path):
     config = load_preset("maze-small", ["base.train=true"])[1]
     lines = []
     train_base(config, trained_directory(tmp_path, config), lines.append)
-    assert lines[-1]["step"] == config.base.steps
+    assert lines[-1]["pass_at_k"]["1"] >= config.base.target
     tuning = load_mazes(config).tuning
     shipped = load_base(load_preset("maze-small")[1], tmp_path)
     curves = [

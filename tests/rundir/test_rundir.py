@@ -69,6 +69,15 @@ def test_states_of_a_directory(tmp_path):
     assert inspect(run, config) == "finished"
 
 
+def test_a_run_killed_before_its_configuration_is_new(tmp_path):
+    for name in ("lock", "worker.log", ".config.json.12.tmp"):
+        (tmp_path / name).write_text("")
+    assert inspect(tmp_path, {"seed": 0}) == "new"
+    with locked(tmp_path):
+        begin(tmp_path, {"seed": 0})
+    assert not list(tmp_path.glob(".*.tmp"))
+
+
 def test_another_configuration_is_refused_and_named(tmp_path):
     with locked(tmp_path):
         begin(tmp_path, {"seed": 0, "config": {"train": {"steps": 3}}})
