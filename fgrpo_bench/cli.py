@@ -17,6 +17,12 @@ from tyro.conf import Positional, UseAppendAction, arg, subcommand
 from fgrpo_bench import __version__
 from fgrpo_bench.errors import Interrupted, UserError
 
+Preset: TypeAlias = Annotated[str, arg(metavar="NAME|FILE.toml")]
+Overrides: TypeAlias = Annotated[
+    UseAppendAction[tuple[tuple[str, ...], ...]],
+    arg(metavar="SECTION.KEY=VALUE", help_behavior_hint="(repeatable)"),
+]
+
 
 @dataclass(frozen=True)
 class Run:
@@ -36,12 +42,9 @@ class Run:
     """Focal exponents, for methods with focal weight."""
     seed: Annotated[tuple[int, ...], arg(metavar="S [S ...]")] = (0,)
     """Seeds of the runs."""
-    preset: Annotated[str, arg(metavar="NAME|FILE.toml")] = "maze-small"
+    preset: Preset = "maze-small"
     """A shipped preset, or a file of your own."""
-    set: Annotated[
-        UseAppendAction[tuple[tuple[str, ...], ...]],
-        arg(metavar="SECTION.KEY=VALUE", help_behavior_hint="(repeatable)"),
-    ] = ()
+    set: Overrides = ()
     """Override the preset."""
     out: Annotated[Path, arg(metavar="DIR")] = Path("runs")
     """Where run directories are kept."""
@@ -66,12 +69,9 @@ class Report:
 class Base:
     """Train a preset's base model by supervised learning; the shipped bases come from here."""
 
-    preset: Annotated[str, arg(metavar="NAME|FILE.toml")] = "maze-small"
+    preset: Preset = "maze-small"
     """A shipped preset, or a file of your own."""
-    set: Annotated[
-        UseAppendAction[tuple[tuple[str, ...], ...]],
-        arg(metavar="SECTION.KEY=VALUE", help_behavior_hint="(repeatable)"),
-    ] = ()
+    set: Overrides = ()
     """Override the preset."""
     out: Annotated[Path, arg(metavar="DIR")] = Path("bases")
     """Folder for PRESET.safetensors and its manifest PRESET.json."""
@@ -153,16 +153,21 @@ def dispatch(command: Run | Report | Base) -> None:
 
 
 def _check_spelling(words: list[str]) -> None:
-    """Name a misspelt command or option and the nearest right one."""
+    """Name a misspelt command or option and the nearest right one, or an option given twice.
+
+    Of two ``--seed`` the parser would silently keep the last, and a grid would lose its cells.
+    """
     if not words or words[0] in ("-h", "--help"):
         return
     if words[0] not in COMMANDS:
         raise UserError(f"no command '{words[0]}': {_nearest(words[0], list(COMMANDS))}")
     options = [f"--{field.name}" for field in fields(COMMANDS[words[0]])]
-    for word in words[1:]:
-        name = word.partition("=")[0]
-        if name.startswith("--") and name not in (*options, "--help"):
+    names = [word.partition("=")[0] for word in words[1:] if word.startswith("--")]
+    for name in names:
+        if name not in (*options, "--help"):
             raise UserError(f"{words[0]} has no option '{name}': {_nearest(name, options)}")
+        if names.count(name) > 1 and name != "--set":
+            raise UserError(f"{name} is given twice: write its values behind one {name}")
 
 
 def _nearest(word: str, words: list[str]) -> str:

@@ -20,7 +20,6 @@ from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.sft import Base, load_base
 from fgrpo_bench.maze.tokens import VOCABULARY, encode_prompts
 from fgrpo_bench.maze.train import train
-from fgrpo_bench.methods.registry import get_method
 from fgrpo_bench.rundir.atomic import write_bytes
 from fgrpo_bench.rundir.directory import begin, locked
 from fgrpo_bench.rundir.manifest import environment, now, write_manifest
@@ -51,17 +50,7 @@ def run(cell: Cell, directory: Path, progress: Progress) -> None:
         stages = {"guesser": _guesser(data, mazes), "base": _stage(cell, base.model, mazes)}
         training = new_training(base.model, config.train.learning_rate, config.train.weight_decay)
         restore_training(directory / "checkpoints", training)
-        train(
-            config,
-            get_method(cell.method),
-            cell.settings,
-            cell.group_size,
-            cell.seed,
-            training,
-            (data.training, mazes),
-            directory,
-            progress,
-        )
+        train(cell, training, (data.training, mazes), directory, progress)
         stages["final"] = _stage(cell, training.model, mazes)
         save_weights(directory / "checkpoints" / "final.safetensors", training.model)
         problems = _problems(cell, mazes, stages)

@@ -11,12 +11,13 @@ from fgrpo_bench.config.schema import MazeConfig
 from fgrpo_bench.maze.checkpoint import Training, save_training
 from fgrpo_bench.maze.evaluate import exact_success
 from fgrpo_bench.maze.generate import Mazes
+from fgrpo_bench.maze.grid import Cell
 from fgrpo_bench.maze.rollout import Rollouts, sample
 from fgrpo_bench.maze.sft import epoch_batch
 from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
 from fgrpo_bench.maze.update import backward, node_weights
-from fgrpo_bench.methods.advantages import Bools, Settings, active_groups
-from fgrpo_bench.methods.registry import Method, Weighted
+from fgrpo_bench.methods.advantages import Bools, active_groups
+from fgrpo_bench.methods.registry import Method, Weighted, get_method
 from fgrpo_bench.rng import stream
 from fgrpo_bench.rundir.directory import Metrics
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
@@ -25,11 +26,7 @@ Progress = Callable[[dict[str, Any]], None]
 
 
 def train(
-    config: MazeConfig,
-    method: Method,
-    settings: Settings,
-    group_size: int,
-    seed: int,
+    cell: Cell,
     training: Training,
     mazes: tuple[Mazes, Mazes],
     directory: Path,
@@ -38,16 +35,13 @@ def train(
     """Train from ``training.step`` to the end; every evaluation is also a checkpoint.
 
     Args:
-        config: the experiment.
-        method: what to train with.
-        settings: gamma and conventions of the method.
-        group_size: rollouts per prompt N.
-        seed: the run's seed: prompt order, rollouts and the method's draws.
+        cell: configuration, method, group size and seed.
         training: model and optimiser, fresh or restored.
         mazes: training and evaluation mazes.
         directory: the run's directory.
         progress: receives each evaluation's metrics.
     """
+    config = cell.config
     every, steps = config.evaluation.every, config.train.steps
     metrics = Metrics(directory, training.step if training.totals else -1)
     try:
@@ -60,7 +54,7 @@ def train(
             progress(line)
         recent: list[dict[str, Any]] = []
         while training.step < steps:
-            line = _step(config, method, settings, group_size, seed, training, mazes[0])
+            line = _step(cell, training, mazes[0])
             recent.append(line)
             due = training.step % every == 0 or training.step == steps
             if due:
@@ -91,22 +85,15 @@ def _evaluation(config: MazeConfig, training: Training, mazes: Mazes) -> dict[st
     return {"pass_at_k": dict(zip(map(str, ks), curve.tolist(), strict=True))}
 
 
-def _step(
-    config: MazeConfig,
-    method: Method,
-    settings: Settings,
-    group_size: int,
-    seed: int,
-    training: Training,
-    mazes: Mazes,
-) -> dict[str, Any]:
+def _step(cell: Cell, training: Training, mazes: Mazes) -> dict[str, Any]:
     """One rollout and its updates; returns the step's line of metrics."""
-    step, section = training.step, config.train
+    config, settings, seed = cell.config, cell.settings, cell.seed
+    method, step, section = get_method(cell.method), training.step, config.train
     batch = epoch_batch(mazes, seed, "maze-order", step, section.prompts)
     rollouts = sample(
         training.model,
         encode_prompts(batch),
-        group_size,
+        cell.group_size,
         config.maze.max_answer_tokens,
         stream(seed, "maze-rollout", step),
     )

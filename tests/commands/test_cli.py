@@ -62,6 +62,7 @@ def test_reporting_needs_no_torch():
         (["run", "--method", "grpo", "--preset", "none.toml"], "cannot read preset none.toml"),
         (["run", "--method", "grpo", "--set", "maze.size=7"], "192 different mazes"),
         (["run", "--method", "grpo", "--set", "model.width=32"], "base.train=true"),
+        (["run", "--seed", "0", "--method", "grpo", "--seed", "1"], "--seed is given twice"),
         (["report", "nowhere"], "nowhere is no directory"),
         (["report", "."], "no finished run under ."),
     ],
