@@ -37,8 +37,10 @@ class Progress:
         shown = [k for k in curve if k == "1" or k == str(max(map(int, curve), key=_near_16))]
         parts += [f"pass@{k} {curve[k]:.3f}" for k in shown]
         if step > first:
-            left = (time.monotonic() - start) / (step - first) * (self._steps - step)
-            parts.append(f"{left // 60:.0f}:{left % 60:02.0f} {self._left}" if left else "done")
+            pace = (time.monotonic() - start) / (step - first)
+            minutes, seconds = divmod(round(pace * (self._steps - step)), 60)
+            ended = step == self._steps
+            parts.append("done" if ended else f"{minutes}:{seconds:02} {self._left}")
         say("  ".join(parts))
 
 
