@@ -15,7 +15,7 @@ import tyro
 from tyro.conf import Positional, UseAppendAction, arg, subcommand
 
 from fgrpo_bench import __version__
-from fgrpo_bench.errors import Interrupted, UserError
+from fgrpo_bench.errors import Failed, Interrupted, UserError
 
 Preset: TypeAlias = Annotated[str, arg(metavar="NAME|FILE.toml")]
 Overrides: TypeAlias = Annotated[
@@ -88,6 +88,9 @@ COMMANDS = {"run": Run, "report": Report, "base": Base}
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 failed, 2 wrong use, 3 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    for output in (sys.stdout, sys.stderr):  # a terminal without γ gets a ? and not a traceback
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(errors="replace")
     try:
         dispatch(parse(words))
     except UserError as error:
@@ -96,7 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _leave(3, str(error))
     except KeyboardInterrupt:
         _leave(3, "interrupted; the work is kept, run the same command to go on")
-    except BrokenPipeError:
+    except Failed as error:
+        _leave(1, str(error))
+    except BrokenPipeError:  # only the table goes to standard output, and it comes last
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except ModuleNotFoundError as error:
         _leave(2, _missing(error))

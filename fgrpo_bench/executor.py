@@ -4,6 +4,7 @@ A worker reads its job from standard input, writes events as JSON lines to stand
 ends when its input closes: no worker outlives the command that started it.
 """
 
+import contextlib
 import json
 import os
 import queue
@@ -15,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from fgrpo_bench.errors import Interrupted, UserError
+from fgrpo_bench.errors import Failed, Interrupted, UserError
 
 Event = dict[str, Any]
+WORKER = (sys.executable, "-m", "fgrpo_bench.worker")
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ def run_jobs(jobs: Sequence[Job], on_event: Callable[[Job, Event], None]) -> Non
     Raises:
         UserError: a job met bad input; the others are stopped, their work kept.
         Interrupted: a worker was killed.
+        Failed: a worker broke down.
         KeyboardInterrupt: passed on after the workers are stopped.
     """
     waiting, running = list(jobs), dict[str, subprocess.Popen[str]]()
@@ -66,8 +69,10 @@ def run_jobs(jobs: Sequence[Job], on_event: Callable[[Job, Event], None]) -> Non
                 running.pop(job.name)
             elif event["event"] == "error":
                 raise UserError(event["message"])
-            elif event["event"] == "died":
+            elif event["event"] == "killed":
                 raise Interrupted(f"{job.name}: {event['message']}")
+            elif event["event"] == "failed":
+                raise Failed(f"{job.name}: {event['message']}")
             else:
                 on_event(job, event)
     finally:
@@ -79,10 +84,11 @@ def run_jobs(jobs: Sequence[Job], on_event: Callable[[Job, Event], None]) -> Non
 
 def _start(job: Job, events: "queue.Queue[tuple[Job, Event]]") -> subprocess.Popen[str]:
     job.directory.mkdir(parents=True, exist_ok=True)
-    log = job.directory / "worker.log"
+    # A log of our own: another command may be at work here, until the lock turns one of us away.
+    log = job.directory / f"worker-{os.getpid()}.log"
     with open(log, "w", encoding="utf-8") as stderr:
         process = subprocess.Popen(
-            [sys.executable, "-m", "fgrpo_bench.worker"],
+            WORKER,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -92,8 +98,9 @@ def _start(job: Job, events: "queue.Queue[tuple[Job, Event]]") -> subprocess.Pop
         )
     assert process.stdin is not None
     message = {"kind": job.kind, "payload": job.payload, "directory": str(job.directory)}
-    process.stdin.write(json.dumps(message) + "\n")
-    process.stdin.flush()
+    with contextlib.suppress(BrokenPipeError):  # it died at once: its follower will tell
+        process.stdin.write(json.dumps(message) + "\n")
+        process.stdin.flush()
     threading.Thread(target=_follow, args=(job, process, log, events), daemon=True).start()
     return process
 
@@ -104,21 +111,39 @@ def _follow(
     log: Path,
     events: "queue.Queue[tuple[Job, Event]]",
 ) -> None:
-    last = None
-    with process:  # closes both pipes and waits
-        for line in process.stdout or ():
-            event = json.loads(line)
-            if event["event"] in ("end", "error"):
-                last = event
-            else:
-                events.put((job, event))
-    code = process.returncode
-    if last is not None:
-        log.unlink(missing_ok=True)
-        events.put((job, last))
-        return
-    how = f"signal {-code}" if code < 0 else f"exit code {code}"
-    message = f"the worker ended with {how}; its work is kept, run the same command to go on"
-    if log.exists() and log.stat().st_size:
-        message += f" (its last words are in {log})"
-    events.put((job, {"event": "died", "message": message}))
+    """Pass on a worker's events; whatever happens, its last one tells how it ended."""
+    last: Event | None = None
+    try:
+        with process:  # closes both pipes and waits
+            for line in process.stdout or ():
+                event = _parse(line)
+                if event["event"] in ("end", "error"):
+                    last = event
+                elif event["event"] == "progress":
+                    events.put((job, event))
+        if last is not None:
+            log.unlink(missing_ok=True)
+    finally:
+        events.put((job, last or _verdict(process.returncode, log)))
+
+
+def _parse(line: str) -> Event:
+    """Read an event; libraries may print to the worker's output too, and a kill may tear a line."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        event = None
+    return event if isinstance(event, dict) and "event" in event else {"event": "noise"}
+
+
+def _verdict(code: int | None, log: Path) -> Event:
+    """Tell how a worker ended that did not say so itself."""
+    if code is not None and code < 0:
+        kept = "its work is kept, run the same command to go on"
+        return {"event": "killed", "message": f"the worker ended with signal {-code}; {kept}"}
+    try:
+        words = log.read_text("utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        words = []
+    reason = words[-1] if words else f"exit code {code}"
+    return {"event": "failed", "message": f"the worker failed: {reason} (details in {log})"}

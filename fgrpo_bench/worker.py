@@ -21,7 +21,8 @@ def main() -> None:
     except UserError as error:
         _tell(event="error", message=str(error))
     except OSError as error:
-        _tell(event="error", message=f"cannot write in {job['directory']}: {error.strerror}")
+        place = error.filename or job["directory"]
+        _tell(event="error", message=f"{place}: {error.strerror or error}")
 
 
 def _work(kind: str, payload: dict[str, Any], directory: Path) -> None:

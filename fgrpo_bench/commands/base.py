@@ -1,6 +1,7 @@
 """``fgrpo-bench base``: make the base checkpoint of a preset."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +23,8 @@ def base(preset: str, overrides: Sequence[str], out: Path) -> None:
         run_jobs([job], Progress(config.base.steps, at_most=True).show)
     manifest = json.loads((directory / "base.json").read_text("utf-8"))
     write_bytes(out / f"{name}.safetensors", (directory / "base.safetensors").read_bytes())
-    command = f"fgrpo-bench base --preset {name}" + "".join(f" --set {o}" for o in overrides)
+    words = ["fgrpo-bench", "base", "--preset", Path(preset).name]
+    command = shlex.join(words + [word for text in overrides for word in ("--set", text)])
     write_json(out / f"{name}.json", {"command": command, **manifest})
     if complaint := load_base(config, work).complaint(config.base.gate):
         say(f"warning: {complaint}")

@@ -1,5 +1,6 @@
 """Progress on standard error: plain lines, one per evaluation of a run."""
 
+import contextlib
 import sys
 import time
 
@@ -7,8 +8,9 @@ from fgrpo_bench.executor import Event, Job
 
 
 def say(text: str) -> None:
-    """Print a line for the person who waits."""
-    print(text, file=sys.stderr, flush=True)
+    """Print a line for the person who waits; when nobody reads any more, the work goes on."""
+    with contextlib.suppress(BrokenPipeError):
+        print(text, file=sys.stderr, flush=True)
 
 
 class Progress:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fgrpo_bench.commands.progress import Progress, say
-from fgrpo_bench.errors import UserError
 from fgrpo_bench.executor import Job, cores, run_jobs
 from fgrpo_bench.maze.grid import Cell, cells
-from fgrpo_bench.rundir.directory import clear, inspect
+from fgrpo_bench.rundir.directory import check_clearable, clear, inspect
 
 
 def run(
@@ -28,15 +27,14 @@ def run(
     grid = cells(preset, methods, group_sizes, gammas, seeds, overrides)
     root = out / grid[0].preset
     states: dict[str, str] = {}
-    if not force:
-        states = {cell.name: inspect(root / cell.name, cell.to_json()) for cell in grid}
+    for cell in grid:
+        if force:
+            check_clearable(root / cell.name)
+        else:
+            states[cell.name] = inspect(root / cell.name, cell.to_json())
     waiting = [cell for cell in grid if states.get(cell.name) != "finished"]
     if waiting:
-        from fgrpo_bench.maze.sft import require_base
-
-        require_base(waiting[0].config)
-        _announce(grid, waiting, list(states.values()))
-        _run(waiting, root, force)
+        _train(grid, waiting, root, force, list(states.values()))
     _conclude(grid, root)
 
 
@@ -54,31 +52,26 @@ def _announce(grid: list[Cell], waiting: list[Cell], states: list[str]) -> None:
         say("focal weight g = (1 - X/N)^γ with γ = " + ", ".join(f"{g:g}" for g in gammas))
 
 
-def _run(waiting: list[Cell], root: Path, force: bool) -> None:
-    from fgrpo_bench.maze.sft import base_is_trained, load_base, trained_directory
+def _train(
+    grid: list[Cell], waiting: list[Cell], root: Path, force: bool, states: list[str]
+) -> None:
+    """Get the base ready and train; old runs are removed only when all else is in order."""
+    from fgrpo_bench.maze.sft import base_is_trained, load_base, require_base, trained_directory
 
     config = waiting[0].config
-    needs_base = config.base.train and not base_is_trained(root, config)
-    if force:
-        for cell in waiting:
-            if (root / cell.name).exists():
-                _clear_run(root / cell.name)
-    if needs_base:
+    require_base(config)
+    _announce(grid, waiting, states)
+    if config.base.train and not base_is_trained(root, config):
         say(f"training the base first: at most {config.base.steps} supervised steps")
         directory = trained_directory(root, config)
         job = Job(directory.name, "base", config.model_dump(mode="json"), directory)
         run_jobs([job], Progress(config.base.steps, at_most=True).show)
     if complaint := load_base(config, root).complaint(config.base.gate):
         say(f"warning: {complaint}")
+    if force:
+        clear([root / cell.name for cell in waiting])
     jobs = [Job(cell.name, "cell", cell.to_json(), root / cell.name) for cell in waiting]
     run_jobs(jobs, Progress(config.train.steps).show)
-
-
-def _clear_run(directory: Path) -> None:
-    """Remove a run, but nothing that is not one."""
-    if not (directory / "config.json").exists() and any(directory.iterdir()):
-        raise UserError(f"{directory} is not a run, so --force leaves it; choose another --out")
-    clear(directory)
 
 
 def _conclude(grid: list[Cell], root: Path) -> None:

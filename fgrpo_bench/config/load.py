@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -52,6 +53,15 @@ def load_preset(preset: str, overrides: Sequence[str] = ()) -> tuple[str, MazeCo
 def _read(preset: str) -> tuple[str, str, str]:
     path = Path(preset)
     if path.suffix == ".toml":
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", path.stem):
+            raise UserError(
+                f"preset {preset}: its name becomes a folder, so use letters, digits, . _ and -"
+            )
+        if path.stem in preset_names():
+            raise UserError(
+                f"preset {preset}: a shipped preset is called so, and their runs would share a "
+                "folder; rename the file"
+            )
         try:
             return path.stem, path.read_text("utf-8"), str(path)
         except (OSError, UnicodeDecodeError) as error:
@@ -77,7 +87,9 @@ def _apply(raw: dict[str, Any], override: str) -> None:
         parsed = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         parsed = value.strip()
-    raw.setdefault(section, {})[name] = parsed
+    values = raw.setdefault(section, {})
+    if isinstance(values, dict):  # if it is not, validation names the section
+        values[name] = parsed
 
 
 def _known(override: str, word: str, words: list[str], what: str) -> None:

@@ -35,11 +35,6 @@ class MazeSection(Section):
             raise ValueError("size 9 has only 100352 different mazes; lower evaluation_mazes")
         return self
 
-    @property
-    def prompt_tokens(self) -> int:
-        """Tokens of a prompt."""
-        return self.size * (self.size + 1) + 4
-
 
 class ModelSection(Section):
     """The policy network."""

@@ -69,6 +69,16 @@ def restore_training(directory: Path, training: Training) -> None:
         }
 
 
+def check_finite(training: Training) -> None:
+    """Raise ``UserError`` if training diverged, before such weights reach a checkpoint."""
+    if not all(bool(weight.isfinite().all()) for weight in training.model.parameters()):
+        rate = training.optimizer.param_groups[0]["lr"]
+        raise UserError(
+            f"training diverged at step {training.step}: a weight is no longer finite; "
+            f"lower the learning rate ({rate:g})"
+        )
+
+
 def _states(training: Training) -> Iterator[tuple[Tensor, dict[str, Any]]]:
     for weight in training.model.parameters():
         yield weight, training.optimizer.state.get(weight, {})
@@ -90,7 +100,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
         raise UserError(
-            f"{path} cannot be read ({str(error).splitlines()[0]}); use --force to start over"
+            f"{path} cannot be read ({str(error).splitlines()[0]}): delete it to start over"
         ) from None
 
 
@@ -106,4 +116,4 @@ def load_weights(
     try:
         model.load_state_dict(own)
     except RuntimeError:
-        raise UserError(f"{path} holds another model; use --force to start over") from None
+        raise UserError(f"{path} holds another model: delete it to start over") from None

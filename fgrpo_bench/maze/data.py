@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fgrpo_bench.config.schema import MazeConfig
 from fgrpo_bench.maze.generate import Mazes, evaluation_sets, training_set
 from fgrpo_bench.maze.model import ModelShape
-from fgrpo_bench.maze.tokens import VOCABULARY
+from fgrpo_bench.maze.tokens import VOCABULARY, prompt_length
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,6 @@ def model_shape(config: MazeConfig) -> ModelShape:
     model, maze = config.model, config.maze
     return ModelShape(
         vocabulary=len(VOCABULARY),
-        max_positions=maze.prompt_tokens + maze.max_answer_tokens,
+        max_positions=prompt_length(maze.size) + maze.max_answer_tokens,
         **model.model_dump(),
     )

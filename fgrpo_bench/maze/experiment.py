@@ -21,8 +21,8 @@ from fgrpo_bench.maze.sft import Base, load_base
 from fgrpo_bench.maze.tokens import VOCABULARY, encode_prompts
 from fgrpo_bench.maze.train import train
 from fgrpo_bench.rundir.atomic import write_bytes
-from fgrpo_bench.rundir.directory import begin, locked
-from fgrpo_bench.rundir.manifest import environment, now, write_manifest
+from fgrpo_bench.rundir.directory import begin, inspect, locked
+from fgrpo_bench.rundir.manifest import environment, now, resume_manifest, write_manifest
 from fgrpo_bench.rundir.results import BenchmarkResult, Results, TrainingTotals, write_results
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_success_at_k
 
@@ -41,11 +41,13 @@ def run(cell: Cell, directory: Path, progress: Progress) -> None:
         UserError: another process holds the directory, or a file in it is damaged.
     """
     with locked(directory):
+        if inspect(directory, cell.to_json()) == "finished":  # by another command, in the meantime
+            return
         begin(directory, cell.to_json())
-        config, started = cell.config, now()
+        config = cell.config
         data, base = load_mazes(config), load_base(config, directory.parent)
         mazes = data.split(config.evaluation.split)
-        manifest = _manifest(cell, data, base, started)
+        manifest = resume_manifest(directory, _manifest(cell, data, base))
         write_manifest(directory, manifest)
         stages = {"guesser": _guesser(data, mazes), "base": _stage(cell, base.model, mazes)}
         training = new_training(base.model, config.train.learning_rate, config.train.weight_decay)
@@ -151,7 +153,7 @@ def _benchmark(
     )
 
 
-def _manifest(cell: Cell, data: MazeData, base: Base, started: str) -> dict[str, Any]:
+def _manifest(cell: Cell, data: MazeData, base: Base) -> dict[str, Any]:
     mazes = data.split(cell.config.evaluation.split)
     prompts = encode_prompts(mazes).tobytes() + json.dumps(VOCABULARY).encode()
     return {
@@ -176,5 +178,5 @@ def _manifest(cell: Cell, data: MazeData, base: Base, started: str) -> dict[str,
             "data": cell.config.maze.data_seed,
             "base": cell.config.base.seed,
         },
-        "started": started,
+        "started": now(),
     }

@@ -3,17 +3,20 @@
 Light on purpose: planning, resuming and reporting need the grid but no torch.
 """
 
+import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fgrpo_bench.config.load import differences, digest, load_preset
+from fgrpo_bench.config.load import differences, digest, load_preset, preset_names
 from fgrpo_bench.config.schema import MazeConfig
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.methods.advantages import Settings
 from fgrpo_bench.methods.registry import Method, get_method
 
 SCHEMA = 1
+_LARGEST_GROUP = 2**20
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Cell:
     def name(self) -> str:
         """Name of the run directory: a hash at its end stands for the overrides."""
         suffix = f"-{digest(self.overrides)[:8]}" if self.overrides else ""
-        return f"{self.method}-n{self.group_size}-g{self.gamma:g}-s{self.seed}{suffix}"
+        return f"{self.method}-n{self.group_size}-g{_number(self.gamma)}-s{self.seed}{suffix}"
 
     @property
     def settings(self) -> Settings:
@@ -53,13 +56,16 @@ class Cell:
     @property
     def command(self) -> str:
         """The command line that makes this run again."""
-        parts = [f"fgrpo-bench run --preset {self.preset} --method {self.method}"]
-        parts.append(f"--n {self.group_size}")
+        preset = self.preset if self.preset in preset_names() else f"{self.preset}.toml"
+        words = ["fgrpo-bench", "run", "--preset", preset, "--method", self.method]
+        words += ["--n", str(self.group_size)]
         if get_method(self.method).focal is not None:
-            parts.append(f"--gamma {self.gamma:g}")
-        parts.append(f"--seed {self.seed}")
-        parts += [f"--set {key}={override_text(v)}" for key, v in self.overrides.items()]
-        return " ".join(parts)
+            words += ["--gamma", _number(self.gamma)]
+        words += ["--seed", str(self.seed)]
+        for key, value in self.overrides.items():
+            text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+            words += ["--set", f"{key}={text}"]
+        return shlex.join(words)
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``config.json``."""
@@ -83,11 +89,9 @@ class Cell:
         return cls(config=config, **{key: value[key] for key in keys})
 
 
-def override_text(value: Any) -> str:
-    """Return an override's value as ``--set`` reads it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value}".replace(" ", "")
+def _number(value: float) -> str:
+    """Write a number in full, but a whole one without its fraction."""
+    return f"{value:.0f}" if value == int(value) else repr(value)
 
 
 def cells(
@@ -98,7 +102,7 @@ def cells(
     seeds: Sequence[int] = (0,),
     overrides: Sequence[str] = (),
 ) -> list[Cell]:
-    """Return the grid, seeds outermost; a method without focal weight stands once per gammas.
+    """Return the grid, seeds outermost; a method without focal weight once, whatever the gammas.
 
     Args:
         preset: name or path of a preset.
@@ -112,17 +116,7 @@ def cells(
         UserError: anything unknown or out of range, in one line.
     """
     name, config = load_preset(preset, overrides)
-    for size in group_sizes:
-        if size < 2:
-            raise UserError(
-                f"--n {size}: a group needs at least 2 rollouts, since advantages compare them"
-            )
-    for gamma in gammas:
-        if not 0 <= gamma < float("inf"):
-            raise UserError(f"--gamma {gamma:g}: gamma must be 0 or more (0 is the base method)")
-    for seed in seeds:
-        if seed < 0:
-            raise UserError(f"--seed {seed}: a seed must be 0 or more")
+    _check(methods, group_sizes, gammas, seeds)
     changed = differences(config, load_preset(preset)[1])
     changed.pop("method.gamma", None)  # the directory name carries gamma itself
     grid = {
@@ -134,6 +128,30 @@ def cells(
         for cell in [Cell(name, config, method.name, size, float(gamma), seed, changed)]
     }
     return list(grid.values())
+
+
+def _check(
+    methods: Sequence[str],
+    group_sizes: Sequence[int],
+    gammas: Sequence[float],
+    seeds: Sequence[int],
+) -> None:
+    for option, values in (("--method", methods), ("--n", group_sizes), ("--seed", seeds)):
+        if not values:
+            raise UserError(f"{option} has no value: write at least one behind it")
+    for size in group_sizes:
+        if size < 2:
+            raise UserError(
+                f"--n {size}: a group needs at least 2 rollouts, since advantages compare them"
+            )
+        if size > _LARGEST_GROUP:
+            raise UserError(f"--n {size}: a group has at most {_LARGEST_GROUP} rollouts")
+    for gamma in gammas:
+        if not 0 <= gamma < float("inf"):
+            raise UserError(f"--gamma {gamma:g}: gamma must be 0 or more (0 is the base method)")
+    for seed in seeds:
+        if seed < 0:
+            raise UserError(f"--seed {seed}: a seed must be 0 or more")
 
 
 def _method(name: str) -> Method:

@@ -98,51 +98,44 @@ def sample(
         rng: source of the multinomial draws.
     """
     groups, length = prompts.shape
-    cache = KVCache()
-    parts: list[tuple[Nodes, ...]] = []
-    logps: list[NDArray[np.float32]] = []
+    cache, levels, nodes = KVCache(), list[_Level](), 0
     with torch.inference_mode():
         hidden = model(torch.from_numpy(prompts), torch.arange(length), None, cache)
         log_probs = model.log_probs(hidden[:, -1]).numpy()
         frontier = _Frontier.at_prompts(groups, length, group_size)
-        size = 0
         for depth in range(max_tokens):
-            pvals = np.exp(log_probs.astype(np.float64))
-            split = rng.multinomial(frontier.count, pvals / pvals.sum(axis=1, keepdims=True))
-            source, token = np.nonzero(split)
-            ended = (token == DONE) | (token == EOS) | (depth == max_tokens - 1)
-            parts.append(
-                (
-                    frontier.group[source],
-                    frontier.node[source],
-                    np.full(len(token), depth),
-                    token,
-                    split[source, token],
-                    ended,
-                )
-            )
-            logps.append(log_probs[source, token])
-            going = np.nonzero(~ended)[0]
+            levels.append(frontier.split(log_probs, depth == max_tokens - 1, rng))
+            going = np.nonzero(~levels[-1].ended)[0]
             if not len(going):
                 break
-            children = parts[-1][0][going], size + going, parts[-1][4][going]
-            frontier = frontier.advance(source[going], *children)
-            hidden = model(*frontier.inputs(token[going], length + depth), cache)
+            frontier = frontier.advance(levels[-1], going, nodes)
+            nodes += len(levels[-1].token)
+            hidden = model(*frontier.inputs(length + depth), cache)
             log_probs = model.log_probs(hidden[frontier.group, frontier.column]).numpy()
-            size += len(token)
-    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    group, parent, depths, tokens, count, ends = columns
     return Rollouts(
-        prompts,
-        group_size,
-        group,
-        parent,
-        depths,
-        tokens,
-        count,
-        ends.astype(np.bool_),
-        np.concatenate(logps),
+        prompts=prompts,
+        group_size=group_size,
+        group=np.concatenate([level.group for level in levels]),
+        parent=np.concatenate([level.parent for level in levels]),
+        depth=np.repeat(np.arange(len(levels)), [len(level.token) for level in levels]),
+        token=np.concatenate([level.token for level in levels]),
+        count=np.concatenate([level.count for level in levels]),
+        ended=np.concatenate([level.ended for level in levels]),
+        logp=np.concatenate([level.logp for level in levels]),
     )
+
+
+@dataclass(frozen=True)
+class _Level:
+    """The nodes of one depth, as in ``Rollouts``; ``source`` is their place in the frontier."""
+
+    source: Nodes
+    group: Nodes
+    parent: Nodes
+    token: Nodes
+    count: Nodes
+    ended: NDArray[np.bool_]
+    logp: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -153,39 +146,60 @@ class _Frontier:
     and itself.
     """
 
+    groups: int
     group: Nodes
     node: Nodes
+    token: Nodes
     count: Nodes
     column: Nodes
     seen: NDArray[np.bool_]
-    groups: int
 
     @classmethod
     def at_prompts(cls, groups: int, length: int, group_size: int) -> "_Frontier":
-        every = np.arange(groups)
+        """Return the frontier behind the prompts: one prefix per group with all of its samples."""
+        every, zeros = np.arange(groups), np.zeros(groups, dtype=np.int64)
         seen = np.ones((groups, length), dtype=np.bool_)
-        return cls(every, np.full(groups, -1), np.full(groups, group_size), every * 0, seen, groups)
+        return cls(groups, every, zeros - 1, zeros, zeros + group_size, zeros, seen)
 
-    def advance(self, source: Nodes, group: Nodes, node: Nodes, count: Nodes) -> "_Frontier":
-        """Return the next frontier, whose prefixes extend those at ``source``."""
+    def split(self, log_probs: NDArray[np.float32], last: bool, rng: np.random.Generator) -> _Level:
+        """Split each prefix's count over its next tokens by a multinomial draw.
+
+        Args:
+            log_probs: [A, V] log-probabilities of the next token.
+            last: whether the length limit ends every sample here.
+            rng: source of the draws.
+        """
+        pvals = np.exp(log_probs.astype(np.float64))
+        counts = rng.multinomial(self.count, pvals / pvals.sum(axis=1, keepdims=True))
+        source, token = np.nonzero(counts)
+        ended = (token == DONE) | (token == EOS) | last
+        return _Level(
+            source=source,
+            group=self.group[source],
+            parent=self.node[source],
+            token=token,
+            count=counts[source, token],
+            ended=ended,
+            logp=log_probs[source, token],
+        )
+
+    def advance(self, level: _Level, going: Nodes, nodes: int) -> "_Frontier":
+        """Return the next frontier: the nodes ``going`` of a level that starts at ``nodes``."""
+        group = level.group[going]
         order = np.argsort(group, kind="stable")
-        first = np.searchsorted(group[order], group)
         column = np.empty_like(group)
-        column[order] = np.arange(len(group))
-        column -= first
-        width = int(column.max()) + 1
-        new = np.zeros((len(group), width), dtype=np.bool_)
+        column[order] = np.arange(len(group)) - np.searchsorted(group[order], group[order])
+        new = np.zeros((len(group), int(column.max()) + 1), dtype=np.bool_)
         new[np.arange(len(group)), column] = True
-        seen = np.concatenate((self.seen[source], new), axis=1)
-        return _Frontier(group, node, count, column, seen, self.groups)
+        seen = np.concatenate((self.seen[level.source[going]], new), axis=1)
+        token, count = level.token[going], level.count[going]
+        return _Frontier(self.groups, group, nodes + going, token, count, column, seen)
 
-    def inputs(
-        self, token: Nodes, position: int
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def inputs(self, position: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return tokens [G, W], positions [W] and the mask [G, 1, W, S] of this block."""
         width = int(self.column.max()) + 1
         tokens = np.full((self.groups, width), PAD)
-        tokens[self.group, self.column] = token
+        tokens[self.group, self.column] = self.token
         # An unused place looks at the first prompt token, since a row of no keys has no softmax.
         mask = np.zeros((self.groups, 1, width, self.seen.shape[1]), dtype=np.bool_)
         mask[:, 0, :, 0] = True

@@ -20,6 +20,7 @@ from fgrpo_bench.config.schema import MazeConfig
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.maze.checkpoint import (
     Training,
+    check_finite,
     load_weights,
     new_training,
     read_tensors,
@@ -28,7 +29,7 @@ from fgrpo_bench.maze.checkpoint import (
     save_weights,
 )
 from fgrpo_bench.maze.data import MazeData, load_mazes, model_shape
-from fgrpo_bench.maze.evaluate import answer_log_probs, exact_success
+from fgrpo_bench.maze.evaluate import Floats, answer_log_probs, exact_success
 from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.tokens import encode_answers
@@ -50,7 +51,7 @@ def recipe(config: MazeConfig) -> dict[str, Any]:
     return {
         "maze": config.maze.model_dump(mode="json", exclude={"reward", "max_answer_tokens"}),
         "model": config.model.model_dump(mode="json"),
-        "positions": config.maze.prompt_tokens + config.maze.max_answer_tokens,
+        "positions": model_shape(config).max_positions,
         "base": config.base.model_dump(mode="json", exclude={"train", "gate"}),
     }
 
@@ -80,6 +81,9 @@ def train_base(config: MazeConfig, directory: Path, progress: Progress) -> None:
     AdamW with a linear warm-up, cross-entropy on answer tokens (arXiv 2602.02710, maze set-up).
     """
     with locked(directory):
+        inspect(directory, recipe(config))
+        if (directory / "base.json").exists():  # by another command, in the meantime
+            return
         begin(directory, recipe(config))
         data = load_mazes(config)
         section = config.base
@@ -89,13 +93,14 @@ def train_base(config: MazeConfig, directory: Path, progress: Progress) -> None:
         while not ended:
             if training.step % _CHECK_EVERY == 0 or training.step == section.steps:
                 save_training(directory / "checkpoints", training)
-                ability = float(exact_success(training.model, data.tuning).mean())
+                success = exact_success(training.model, data.tuning)
+                ability = float(success.mean())
                 ended = training.step == section.steps or ability >= section.target
                 if ended or training.step % _TELL_EVERY == 0:
                     progress({"step": training.step, "pass_at_k": {"1": ability}})
             if not ended:
                 _sft_step(config, data, training)
-        _finish_base(config, directory, training, data)
+        _finish_base(config, directory, training, success)
         for checkpoint in (directory / "checkpoints").iterdir():
             checkpoint.unlink()
 
@@ -113,11 +118,11 @@ def _sft_step(config: MazeConfig, data: MazeData, training: Training) -> None:
     torch.nn.utils.clip_grad_norm_(training.model.parameters(), 1.0)
     training.optimizer.step()
     training.step += 1
+    check_finite(training)
 
 
-def _finish_base(config: MazeConfig, directory: Path, training: Training, data: MazeData) -> None:
+def _finish_base(config: MazeConfig, directory: Path, training: Training, success: Floats) -> None:
     model = training.model
-    success = exact_success(model, data.tuning)
     ks = config.evaluation.k
     curve = dict(zip(map(str, ks), exact_pass_at_k(success, ks).tolist(), strict=True))
     save_weights(directory / "base.safetensors", model)
@@ -154,7 +159,7 @@ class Base:
         return (
             f"the base's pass@1 on the tuning mazes is {value:.3f}, outside "
             f"[{gate[0]}, {gate[1]}]: too weak a base collapses under any method and too "
-            "strong a one leaves nothing to learn; change base.steps"
+            "strong a one leaves nothing to learn; change base.target"
         )
 
 
@@ -219,10 +224,14 @@ def _difference(shipped: dict[str, Any], wanted: dict[str, Any]) -> str:
 
 
 def _read_base(path: Path, config: MazeConfig) -> Base:
-    manifest = json.loads(path.read_text("utf-8"))
     weights = path.with_suffix(".safetensors")
-    if hashlib.sha256(weights.read_bytes()).hexdigest() != manifest["weights_sha256"]:
-        raise UserError(f"{weights} is not the file its manifest describes; train the base anew")
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+        intact = hashlib.sha256(weights.read_bytes()).hexdigest() == manifest["weights_sha256"]
+    except (OSError, ValueError, KeyError, TypeError):
+        intact = False
+    if not intact:
+        raise UserError(f"{weights} is not what {path.name} describes: delete {path.parent}")
     model = Transformer(model_shape(config))
     load_weights(model, read_tensors(weights)[0], weights)
     return Base(model, manifest)

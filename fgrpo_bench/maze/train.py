@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from fgrpo_bench.config.schema import MazeConfig
-from fgrpo_bench.maze.checkpoint import Training, save_training
+from fgrpo_bench.maze.checkpoint import Training, check_finite, save_training
 from fgrpo_bench.maze.evaluate import exact_success
 from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.grid import Cell
@@ -102,6 +102,7 @@ def _step(cell: Cell, training: Training, mazes: Mazes) -> dict[str, Any]:
     weighted = method.advantage(rewards, correct, settings, rng=stream(seed, "maze-method", step))
     losses, clipped = _update(config, method, training, rollouts, weighted)
     training.step += 1
+    check_finite(training)
     _count(training, rollouts, correct, clipped)
     active = active_groups(correct)
     return {

@@ -6,7 +6,7 @@ To add one, write its advantage in ``advantages.py`` (or reuse one) and add an e
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +35,19 @@ class Weighted:
 
 
 @dataclass(frozen=True)
+class Focal:
+    """Focal weighting: where the success rate comes from, and the control that deals it anew.
+
+    Attributes:
+        success: verdicts [G, N] to success rates [G].
+        shuffle: permute the weights among the active groups, so that difficulty has no say.
+    """
+
+    success: Callable[[Bools], Floats] = empirical_success
+    shuffle: bool = False
+
+
+@dataclass(frozen=True)
 class Method:
     """A group-relative RL method.
 
@@ -43,15 +56,14 @@ class Method:
         title: as printed in tables and figures.
         transform: rewards of the whole batch to advantages.
         surrogate: the clip rule.
-        focal: ``difficulty`` multiplies each group by its focal weight; ``shuffled`` permutes
-            those weights among the active groups (a control); None is the base method.
+        focal: how groups are weighted; None is the base method.
     """
 
     name: str
     title: str
     transform: Advantage
     surrogate: Surrogate
-    focal: Literal["difficulty", "shuffled"] | None = None
+    focal: Focal | None = None
 
     def advantage(
         self,
@@ -80,11 +92,11 @@ class Method:
         advantages = self.transform(rewards, correct, settings)
         weights = np.ones(len(rewards))
         if self.focal is not None:
-            weights = focal_weight(empirical_success(correct), settings.gamma)
-        if self.focal == "shuffled":
-            if rng is None:
-                raise ValueError(f"{self.name} needs rng")
-            weights = shuffled(weights, active_groups(correct), rng)
+            weights = focal_weight(self.focal.success(correct), settings.gamma)
+            if self.focal.shuffle:
+                if rng is None:
+                    raise ValueError(f"{self.name} needs rng")
+                weights = shuffled(weights, active_groups(correct), rng)
         return Weighted(advantages * weights[:, None], weights, state)
 
 
@@ -97,12 +109,12 @@ METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method("grpo", "GRPO", grpo, _GRPO),
-        Method("fgrpo", "F-GRPO", grpo, _GRPO, "difficulty"),
+        Method("fgrpo", "F-GRPO", grpo, _GRPO, Focal()),
         Method("dapo", "DAPO", grpo, _DAPO),
-        Method("fdapo", "F-DAPO", grpo, _DAPO, "difficulty"),
+        Method("fdapo", "F-DAPO", grpo, _DAPO, Focal()),
         Method("cispo", "CISPO", grpo, _CISPO),
-        Method("fcispo", "F-CISPO", grpo, _CISPO, "difficulty"),
-        Method("shuffled-focal", "shuffled focal", grpo, _GRPO, "shuffled"),
+        Method("fcispo", "F-CISPO", grpo, _CISPO, Focal()),
+        Method("shuffled-focal", "shuffled focal", grpo, _GRPO, Focal(shuffle=True)),
     )
 }
 

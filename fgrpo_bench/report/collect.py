@@ -10,22 +10,27 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fgrpo_bench.config.load import digest
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.methods.registry import METHODS
 from fgrpo_bench.rundir.results import BenchmarkResult, Results, read_results
 
 Floats = NDArray[np.float64]
 SATURATED = 0.5
-# The benchmark's name tells the split, and k is what the table's columns are.
-_SHOWN_ELSEWHERE = ("evaluation.split", "evaluation.k")
+_NOT_SETTINGS = ("evaluation.", "method.gamma", "base.train", "base.gate")
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run and where it lies."""
+    """A finished run, where it lies, and what decided it.
+
+    ``settings`` is the resolved configuration as {"section.key": value}, without what the columns
+    of a table or the names of its rows tell anyway and what does not move the numbers.
+    """
 
     directory: Path
     results: Results
+    settings: dict[str, Any]
 
     def curve(self, stage: str, stratum: str | None = None) -> BenchmarkResult:
         """Return the exact pass@k of a stage, over all problems or one stratum."""
@@ -102,27 +107,47 @@ def find_runs(paths: Iterable[Path]) -> tuple[list[Run], list[Path]]:
     """Return the finished runs at or under ``paths``, and the directories of unfinished ones.
 
     Raises:
-        UserError: a path that does not exist, or none with a finished run.
+        UserError: a path that does not exist, none with a finished run, or the same run twice.
     """
-    directories: set[Path] = set()
+    directories: dict[Path, Path] = {}
     for path in paths:
         if not path.is_dir():
             raise UserError(f"{path} is no directory: name run directories or a folder of them")
-        directories.update(config.parent for config in path.rglob("config.json"))
-    mine = [d for d in sorted(directories) if _is_run(d / "config.json")]
-    done = [d for d in mine if (d / "results.json").exists()]
-    if not done:
+        for file in sorted(path.rglob("config.json")):
+            directories.setdefault(file.parent.resolve(), file.parent)
+    runs, unfinished, seen = [], [], dict[str, Path]()
+    for directory in directories.values():
+        config = _config(directory)
+        if config is None:
+            continue
+        if not (directory / "results.json").exists():
+            unfinished.append(directory)
+            continue
+        if (twin := seen.setdefault(digest(config), directory)) != directory:
+            raise UserError(f"{directory} and {twin} are the same run: name only one of them")
+        runs.append(Run(directory, read_results(directory), _settings(config)))
+    if not runs:
         where = ", ".join(map(str, paths))
         raise UserError(f"no finished run under {where}: start one with 'fgrpo-bench run'")
-    return [Run(d, read_results(d)) for d in done], [d for d in mine if d not in done]
+    return runs, unfinished
 
 
-def _is_run(config: Path) -> bool:
+def _config(directory: Path) -> dict[str, Any] | None:
+    """Return a run's ``config.json``, None if the directory is no run."""
     try:
-        value = json.loads(config.read_text("utf-8"))
+        value = json.loads((directory / "config.json").read_text("utf-8"))
     except (OSError, ValueError):
-        return False
-    return isinstance(value, dict) and "experiment" in value
+        return None
+    return value if isinstance(value, dict) and "experiment" in value else None
+
+
+def _settings(config: dict[str, Any]) -> dict[str, Any]:
+    return {
+        f"{section}.{key}": value
+        for section, values in config["config"].items()
+        for key, value in values.items()
+        if not f"{section}.{key}".startswith(_NOT_SETTINGS)
+    }
 
 
 def compare(runs: Sequence[Run]) -> list[Comparison]:
@@ -145,38 +170,35 @@ def _shared(run: Run) -> str:
 
 
 def _comparison(runs: list[Run]) -> Comparison:
-    every = [run.results.overrides for run in runs]
-    shared = {k: v for k, v in every[0].items() if all(o.get(k) == v for o in every)}
-    varied = sorted({k for o in every for k in o} - shared.keys())
+    first = runs[0]
+    varied = [k for k, v in first.settings.items() if any(r.settings.get(k) != v for r in runs)]
     groups: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=_order):
-        groups.setdefault(_label(run.results, varied), []).append(run)
-    curve = runs[0].curve("base")
+    for run in sorted(runs, key=lambda run: _order(run, varied)):
+        groups.setdefault(_label(run, varied), []).append(run)
+    curve = first.curve("base")
+    overrides = {k: v for k, v in first.results.overrides.items() if k in first.settings}
     return Comparison(
-        preset=runs[0].results.preset,
+        preset=first.results.preset,
         benchmark=curve.name,
         ks=[int(k) for k in curve.pass_at_k],
         groups=[Group(label, members) for label, members in groups.items()],
-        overrides={k: v for k, v in shared.items() if k not in _SHOWN_ELSEWHERE},
+        overrides={k: v for k, v in overrides.items() if k not in varied},
     )
 
 
-def _order(run: Run) -> tuple[Any, ...]:
-    """Methods in the order of the registry, then group size, gamma, overrides and seed."""
+def _order(run: Run, varied: list[str]) -> tuple[Any, ...]:
+    """Methods in the order of the registry, then group size, gamma, settings and seed."""
     results, names = run.results, list(METHODS)
     place = names.index(results.method) if results.method in names else len(names)
-    overrides = [
-        (key, value if isinstance(value, int | float) else 0.0, str(value))
-        for key, value in sorted(results.overrides.items())
-    ]
-    return place, results.group_size, results.gamma, overrides, results.seed
+    values = [run.settings.get(key) for key in varied]
+    settings = [(v if isinstance(v, int | float) else 0.0, str(v)) for v in values]
+    return place, results.group_size, results.gamma, settings, results.seed
 
 
-def _label(results: Results, varied: list[str]) -> str:
+def _label(run: Run, varied: list[str]) -> str:
     """Name a group by what sets it apart; what all groups share is in the title."""
-    method = METHODS.get(results.method)
+    results, method = run.results, METHODS.get(run.results.method)
     parts = [method.title if method else results.method, f"N={results.group_size}"]
     if results.gamma or (method and method.focal):
         parts.append(f"γ={results.gamma:g}")
-    own = (f"{key.partition('.')[2]}={results.overrides.get(key, 'preset')}" for key in varied)
-    return " ".join([*parts, *own])
+    return " ".join(parts + [f"{k.partition('.')[2]}={run.settings.get(k)}" for k in varied])

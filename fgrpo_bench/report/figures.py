@@ -85,7 +85,7 @@ def pass_at_k(comparison: Comparison) -> Figure:
         return exact_pass_at_k(success, ks.tolist())
 
     guesser = curve(comparison.reference.success("guesser"))
-    axes.plot(ks, guesser, color="#999999", linestyle=":", label="maze-blind guesser")
+    axes.plot(ks, guesser, color="#999999", linestyle=":", label="guesser (maze unseen)")
     base = curve(comparison.reference.success("base"))
     axes.plot(ks, base, color="black", linewidth=1.2, label="base")
     for group, look in zip(comparison.groups, _looks(comparison.groups), strict=True):

@@ -10,6 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from fgrpo_bench.methods.registry import METHODS
 from fgrpo_bench.report.collect import Comparison, Floats
 
 HARD = "detour"
@@ -48,7 +49,7 @@ def _rows(comparison: Comparison, stratum: str | None) -> Iterator[Row]:
     base = comparison.values("base", stratum)
     undefined = np.full(len(base), np.nan)
     guesser = comparison.values("guesser", stratum)
-    yield Row("maze-blind guesser", stratum, 0, guesser, undefined, undefined)
+    yield Row("guesser", stratum, 0, guesser, undefined, undefined)
     yield Row("base", stratum, 0, base, undefined, undefined)
     for group in comparison.groups:
         values = group.values(comparison.ks, stratum)
@@ -88,7 +89,7 @@ def header(comparison: Comparison) -> list[str]:
     return ["pass@k, %", *titles, f"@{comparison.headline}/@1"]
 
 
-def cells(comparison: Comparison, row: Row) -> list[list[str]]:
+def printed(comparison: Comparison, row: Row) -> list[list[str]]:
     """Return a row's printed lines in percent: values with spread, then the change."""
     first, largest = row.mean[0], row.mean[comparison.ks.index(comparison.headline)]
     ratio = f"{largest / first:.2f}" if first > 0 else "-"
@@ -99,7 +100,7 @@ def cells(comparison: Comparison, row: Row) -> list[list[str]]:
 
 
 def _value(mean: float, spread: float) -> str:
-    return f"{100 * mean:.1f}" + (f" ±{100 * spread:.1f}" if np.isfinite(spread) else "")
+    return f"{100 * mean:.1f}" + (f"±{100 * spread:.1f}" if np.isfinite(spread) else "")
 
 
 def _change(change: float) -> str:
@@ -134,15 +135,17 @@ def notes(comparison: Comparison) -> list[str]:
         out.append(f"Mean ± sample standard deviation over {counts.pop()} seeds.")
     if HARD in strata:
         out.append("detour: the mazes whose path also goes up or left, hard to guess.")
+    out.append("guesser: draws paths by their frequency in training, without seeing the maze.")
     if any(comparison.saturated):
         out.append(
-            "* saturated: a guesser that never sees the maze already exceeds 50% at this k, so it "
-            f"measures diversity, not skill. The largest k below that is {comparison.headline}."
+            "* saturated: the guesser exceeds 50% at this k, so it measures diversity, not skill; "
+            f"the largest k below that is {comparison.headline}."
         )
     unclipped = [
         group.label
         for group in comparison.groups
-        if not any(run.results.training.clip_fraction for run in group.runs)
+        if METHODS[group.method].surrogate.rule == "clip"
+        and not any(run.results.training.clip_fraction for run in group.runs)
     ]
     if unclipped:
         out.append(
@@ -153,14 +156,21 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def print_tables(comparisons: list[Comparison]) -> None:
-    """Print the tables to standard output; only a terminal limits their width."""
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 160)
+    """Print the tables and their notes to standard output.
+
+    A table wider than the terminal is left to the terminal to wrap: no figure is ever cut.
+    """
+    wide = Console(file=sys.stdout, width=1000, markup=False, highlight=False)
+    fitting = Console(file=sys.stdout, markup=False, highlight=False)
     for comparison in comparisons:
-        _print(comparison, console)
+        wide.print(title(comparison), style="bold")
+        wide.print(_table(comparison))
+        for note in notes(comparison):
+            fitting.print(note, style="dim")
 
 
-def _print(comparison: Comparison, console: Console) -> None:
-    table = Table(box=SIMPLE_HEAD, title=title(comparison), title_justify="left", pad_edge=False)
+def _table(comparison: Comparison) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for index, text in enumerate(header(comparison)):
         table.add_column(text, justify="right" if index else "left", no_wrap=True)
     stratum = None
@@ -169,11 +179,9 @@ def _print(comparison: Comparison, console: Console) -> None:
             stratum = row.stratum
             table.add_section()
             table.add_row(stratum_title(comparison), style="bold")
-        for line in cells(comparison, row):
+        for line in printed(comparison, row):
             table.add_row(*line)
-    console.print(table)
-    for note in notes(comparison):
-        console.print(note, style="dim", highlight=False)
+    return table
 
 
 def markdown(comparison: Comparison) -> str:
@@ -185,7 +193,7 @@ def markdown(comparison: Comparison) -> str:
         if row.stratum != stratum:
             stratum = row.stratum
             lines.append(_line([f"*{stratum_title(comparison)}*"] + [""] * (len(head) - 1)))
-        lines += [_line(cell) for cell in cells(comparison, row)]
+        lines += [_line(cell) for cell in printed(comparison, row)]
     text = "\n".join(lines) + "\n"
     return text + "".join(f"\n{note.replace('*', chr(92) + '*')}\n" for note in notes(comparison))
 

@@ -4,8 +4,8 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,17 +21,19 @@ def inspect(directory: Path, config: dict[str, Any]) -> State:
     Raises:
         UserError: the place holds another configuration, or something that is no run.
     """
-    if directory.exists() and not directory.is_dir():
-        raise UserError(f"{directory} is a file; choose another --out")
     try:
         there = json.loads((directory / "config.json").read_text("utf-8"))
     except FileNotFoundError:
         if directory.is_dir() and any(not _early(p.name) for p in directory.iterdir()):
             raise UserError(
-                f"{directory} holds files but no config.json, so it is not a run; "
+                f"{directory} holds other files and no config.json, so it is not a run; "
                 "choose another --out"
             ) from None
         return "new"
+    except NotADirectoryError:
+        raise UserError(
+            f"{directory} cannot be made: a file is in the way; choose another --out"
+        ) from None
     except (OSError, ValueError):
         raise UserError(
             f"{directory}/config.json cannot be read; use --force to start over"
@@ -47,7 +49,7 @@ def inspect(directory: Path, config: dict[str, Any]) -> State:
 
 def _early(name: str) -> bool:
     """Whether a file may lie in a run directory before ``config.json`` does."""
-    return name in ("lock", "worker.log") or name.endswith(".tmp")
+    return name == "lock" or name.startswith("worker-") or name.endswith(".tmp")
 
 
 def _changed(there: Any, ours: Any, prefix: str = "") -> list[str]:
@@ -87,20 +89,40 @@ def begin(directory: Path, config: dict[str, Any]) -> None:
         leftover.unlink()
 
 
-def clear(directory: Path) -> None:
-    """Remove a run, results first so that what is left of it never looks finished.
+def check_clearable(directory: Path) -> None:
+    """Raise ``UserError`` if a place holds something that is no run."""
+    if not (directory / "config.json").is_file():
+        inspect(directory, {})
 
-    ``config.json`` goes last: a removal cut short is still known as a run.
+
+def clear(directories: Sequence[Path]) -> None:
+    """Remove runs, all or none: first every lock is taken and every place is known to be a run.
+
+    Raises:
+        UserError: a place holds something that is no run, or another process works there.
     """
-    with locked(directory):
-        names = [p.name for p in directory.iterdir() if p.name not in ("lock", "config.json")]
-        for name in sorted(names, key=lambda name: name != "results.json"):
-            path = directory / name
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-        (directory / "config.json").unlink(missing_ok=True)
+    there = [directory for directory in directories if directory.exists()]
+    with ExitStack() as locks:
+        for directory in there:
+            check_clearable(directory)
+            locks.enter_context(locked(directory))
+        for directory in there:
+            _clear(directory)
+
+
+def _clear(directory: Path) -> None:
+    """Remove a run so that what is left, if this is cut short, is known and never looks better.
+
+    Results go first, then checkpoints (or a resume would miss metrics), ``config.json`` last.
+    """
+    order = {"results.json": 0, "checkpoints": 1, "config.json": 3, "lock": 4}
+    for path in sorted(directory.iterdir(), key=lambda path: order.get(path.name, 2)):
+        if path.name == "lock":
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 class Metrics:

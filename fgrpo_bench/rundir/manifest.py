@@ -1,5 +1,6 @@
 """``manifest.json``: what is needed to make a run again. No host names, home paths or secrets."""
 
+import json
 import platform
 import subprocess
 from datetime import UTC, datetime
@@ -37,6 +38,20 @@ def environment() -> dict[str, Any]:
 def write_manifest(directory: Path, content: dict[str, Any]) -> None:
     """Write a manifest atomically behind its schema version."""
     write_json(directory / "manifest.json", {"schema": SCHEMA, **content})
+
+
+def resume_manifest(directory: Path, fresh: dict[str, Any]) -> dict[str, Any]:
+    """Return the manifest to write: ``fresh``, or the first one with a note that it was resumed.
+
+    The note has the time and the environment, which may differ from those of the beginning.
+    """
+    try:
+        first = json.loads((directory / "manifest.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return fresh
+    first.pop("schema", None)
+    again = {"started": fresh["started"], **environment()}
+    return {**first, "resumed": [*first.get("resumed", []), again]}
 
 
 def _git() -> dict[str, Any] | None:

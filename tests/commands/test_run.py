@@ -14,7 +14,9 @@ import pandas as pd
 import pytest
 
 from fgrpo_bench.cli import main
-from fgrpo_bench.rundir.directory import read_metrics
+from fgrpo_bench.maze import experiment
+from fgrpo_bench.maze.grid import cells
+from fgrpo_bench.rundir.directory import locked, read_metrics
 from fgrpo_bench.rundir.results import read_results
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_success_at_k
 
@@ -104,7 +106,7 @@ def test_the_same_command_does_nothing_and_prints_the_table(finished, micro_pres
     main(arguments(micro_preset, finished, "--method", "grpo", "fgrpo", "--seed", "0", "1"))
     assert before == {p: p.stat().st_mtime_ns for p in finished.rglob("*") if p.is_file()}
     out = capsys.readouterr().out
-    for text in ("maze-blind guesser", "base", "GRPO N=8", "F-GRPO N=8 γ=1", "change vs base"):
+    for text in ("guesser", "base", "GRPO N=8", "F-GRPO N=8 γ=1", "change vs base"):
         assert text in out
     assert "±" in out
     assert "saturated" in out
@@ -123,6 +125,61 @@ def test_another_configuration_in_the_same_place_is_refused(
     assert "config.train.prompts differ" in error
     assert error.count("\n") == 1
     assert contents(finished) == before
+
+
+def test_force_removes_nothing_when_something_else_is_wrong(finished, micro_preset, capsys):
+    before = contents(finished)
+    foreign = finished / "micro" / "dapo-n8-g0-s0"
+    foreign.mkdir()
+    (foreign / "thesis.tex").write_text("precious")
+    with pytest.raises(SystemExit):
+        main(arguments(micro_preset, finished, "--method", "grpo", "dapo", "--force"))
+    assert "not a run" in capsys.readouterr().err
+    shutil.rmtree(foreign)
+    with locked(finished / "micro" / "fgrpo-n8-g1-s0"), pytest.raises(SystemExit):
+        main(arguments(micro_preset, finished, "--method", "grpo", "fgrpo", "--force"))
+    assert "another process is working in" in capsys.readouterr().err
+    assert contents(finished) == before
+
+
+def test_a_second_command_gets_one_line_and_the_first_goes_on(finished, micro_preset, with_base):
+    first = start(micro_preset, with_base, "--method", "fgrpo")
+    wait_for(lambda: any(with_base.rglob("fgrpo*/checkpoints/step-*")))
+    second = start(micro_preset, with_base, "--method", "fgrpo")
+    _, error = second.communicate(timeout=60)
+    assert first.communicate(timeout=60) and first.returncode == 0  # noqa: PT018
+    if second.returncode != 0:  # it came while the first was still at work
+        assert second.returncode == 2
+        assert "another process is working in" in error.splitlines()[-1]
+    theirs = contents(finished)
+    assert all(theirs[name] == data for name, data in contents(with_base).items())
+
+
+def test_a_run_finished_in_the_meantime_is_left_alone(finished, micro_preset):
+    (cell,) = cells(str(micro_preset), ["grpo"], [8])
+    before = contents(finished)
+    experiment.run(cell, finished / "micro" / cell.name, lambda _: None)
+    assert contents(finished) == before
+
+
+def test_training_that_diverges_is_named(micro_preset, with_base, capsys):
+    more = ["--method", "grpo", "--set", "train.learning_rate=1e38", "--set", "base.gate=[0,1]"]
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments(micro_preset, with_base, *more))
+    assert exit_.value.code == 2
+    assert "training diverged at step 1" in capsys.readouterr().err.splitlines()[-1]
+    assert not list(with_base.rglob("grpo*/checkpoints/step-*"))
+
+
+def test_every_method_runs(micro_preset, with_base):
+    names = ["shuffled-focal", "dapo", "fdapo", "cispo", "fcispo"]
+    more = ["--set", "train.steps=8", "--set", "train.learning_rate=3e-3", "--method", *names]
+    main(arguments(micro_preset, with_base, *more))
+    runs = [read_results(p.parent) for p in sorted(with_base.rglob("results.json"))]
+    finals = {r.method: [b for b in r.benchmarks if b.stage == "final"][0] for r in runs}  # noqa: RUF015
+    assert sorted(finals) == sorted(names)
+    assert len({tuple(final.pass_at_k.values()) for final in finals.values()}) == 5
+    assert all(r.training.clip_fraction > 0 for r in runs if "cispo" not in r.method)
 
 
 def test_force_starts_over_and_gets_the_same_results(finished, micro_preset):
@@ -166,7 +223,8 @@ def test_sampled_counts_agree_with_the_exact_figures(micro_preset, with_base):
 def test_one_minibatch_makes_the_methods_coincide_and_says_so(micro_preset, with_base, capsys):
     more = ["--set", "train.minibatches=1", "train.steps=8", "--method", "grpo", "dapo", "cispo"]
     main(arguments(micro_preset, with_base, *more))
-    assert "No token was ever clipped in GRPO N=8" in capsys.readouterr().out.replace("\n", " ")
+    printed = capsys.readouterr().out.replace("\n", " ")
+    assert "No token was ever clipped in GRPO N=8, DAPO N=8: there GRPO, DAPO and CISPO" in printed
     weights = {p.read_bytes() for p in with_base.rglob("results.json")}
     assert len(weights) == 3
     finals = [
@@ -196,30 +254,82 @@ def children(pid: int) -> list[int]:
         return []
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the workers in /proc")
 def test_sigkill_at_random_times_and_resume_give_the_same_files(finished, micro_preset, tmp_path):
-    """Kill the command and its workers at uniformly random times, writes included, then finish.
+    """Kill the command and its workers at uniformly random times, writes included, then resume.
 
-    The times are uniform over the length of an uninterrupted run, base training included.
+    Each kill has a run of its own, base training included, and hits it alive: the times are
+    uniform over the length of an uninterrupted run, and one that comes too late is drawn anew.
     """
-    start_time = time.monotonic()
+    theirs, begun = contents(finished), time.monotonic()
     whole = start(micro_preset, tmp_path / "whole", "--method", "fgrpo")
     whole.communicate()
+    length, clock, kills = time.monotonic() - begun, random.Random(0), 0
     assert whole.returncode == 0
-    length = time.monotonic() - start_time
-    clock, out = random.Random(0), tmp_path / "killed"
-    for _ in range(5):
+    while kills < 3:
+        out = tmp_path / str(kills)
         process = start(micro_preset, out, "--method", "fgrpo")
-        time.sleep(clock.uniform(0.1, 1) * length)
-        for pid in children(process.pid):
+        time.sleep(clock.uniform(0, length))
+        alive = process.poll() is None
+        for pid in children(process.pid) if alive else ():
             os.kill(pid, signal.SIGKILL)
         process.kill()
         process.communicate()
-    main(arguments(micro_preset, out, "--method", "fgrpo"))
-    ours, theirs = contents(out), contents(finished)
-    assert len(ours) == len(KEPT)
-    assert contents(tmp_path / "whole") == ours
-    assert all(theirs[name] == data for name, data in ours.items())
+        if not alive:
+            shutil.rmtree(out)
+            continue
+        kills += 1
+        main(arguments(micro_preset, out, "--method", "fgrpo"))
+        ours = contents(out)
+        assert len(ours) == len(KEPT)
+        assert all(theirs[name] == data for name, data in ours.items())
+
+
+class Crash(BaseException):
+    """Stands for a power cut: nothing catches it."""
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_crash_at_every_write_and_resume_give_the_same_files(
+    micro_preset, with_base, monkeypatch, after
+):
+    """Crash before and after the n-th file is put in place, for every n, then resume."""
+    texts = ["train.steps=6", "evaluation.every=2"]
+    (cell,) = cells(str(micro_preset), ["fgrpo"], [8], overrides=texts)
+    replace, root = os.replace, with_base / "micro"
+
+    def attempt(directory: Path, writes: int) -> bool:
+        """Run the cell; return whether it crashed at the write of that number."""
+        done = 0
+
+        def counted(*arguments):
+            nonlocal done
+            done += 1
+            if done == writes and not after:
+                raise Crash
+            replace(*arguments)
+            if done == writes and after:
+                raise Crash
+
+        monkeypatch.setattr(os, "replace", counted)
+        try:
+            experiment.run(cell, directory, lambda _: None)
+        except Crash:
+            return True
+        finally:
+            monkeypatch.setattr(os, "replace", replace)
+        return False
+
+    assert not attempt(root / "whole", 0)
+    expected = {name: (root / "whole" / name).read_bytes() for name in KEPT}
+    crashes = 0
+    while attempt(root / f"crashed-{crashes}", crashes + 1):
+        directory = root / f"crashed-{crashes}"
+        finished_early = (directory / "results.json").exists()
+        assert not attempt(directory, 0)
+        assert finished_early <= after
+        assert {name: (directory / name).read_bytes() for name in KEPT} == expected
+        crashes += 1
+    assert crashes >= 9, "config, metrics, three checkpoints, manifest twice, weights, results.."
 
 
 def wait_for(condition, seconds=30.0):
@@ -273,7 +383,7 @@ def test_a_damaged_checkpoint_is_named_and_kept(micro_preset, with_base, capsys)
     assert exit_.value.code == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert checkpoint.name in last
-    assert "--force" in last
+    assert "delete it to start over" in last
     assert checkpoint.stat().st_size == 1000
 
 
@@ -286,7 +396,7 @@ def test_report_draws_and_tabulates(finished, tmp_path, capsys):
     ]  # fmt: skip
     text = (out / "report.md").read_text()
     assert "![pass_at_k](pass_at_k.png)" in text
-    assert "fgrpo-bench run --preset micro --method fgrpo --n 8 --gamma 1 --seed 1" in text
+    assert "fgrpo-bench run --preset micro.toml --method fgrpo --n 8 --gamma 1 --seed 1" in text
     assert (out / "table.md").read_text() in text
     table = pd.read_csv(out / "table.csv")
     row = table.query("label == 'F-GRPO N=8 γ=1' and stratum == 'all' and k == 4").iloc[0]
@@ -298,8 +408,30 @@ def test_report_draws_and_tabulates(finished, tmp_path, capsys):
     assert row["pass_at_k"] == pytest.approx(sum(finals) / 2)
     assert row["sd_over_seeds"] == pytest.approx(abs(finals[0] - finals[1]) / 2**0.5)
     assert row["change_vs_base"] == pytest.approx(sum(finals) / 2 - curves["base"]["4"])
-    assert "maze-blind guesser" in capsys.readouterr().out
+    assert "guesser" in capsys.readouterr().out
     assert len(json.loads((out / "manifest.json").read_text())["runs"]) == 4
+
+
+def test_report_keeps_configurations_apart_and_refuses_the_same_run_twice(
+    finished, micro_preset, with_base, capsys
+):
+    """A preset of the same name with another rate is another group, not another seed."""
+    changed = with_base / "micro.toml"
+    changed.write_text(micro_preset.read_text().replace("rate = 5e-4", "rate = 5e-3"))
+    main(arguments(changed, with_base, "--method", "grpo"))
+    capsys.readouterr()
+    one = finished / "micro" / "grpo-n8-g0-s0"
+    main(["report", str(one), str(with_base), "--out", str(with_base / "r")])
+    printed = capsys.readouterr().out
+    assert "GRPO N=8 learning_rate=0.0005" in printed
+    assert "GRPO N=8 learning_rate=0.005" in printed
+    assert "One seed each" in printed
+    main(["report", str(one), str(one.resolve()), "--out", str(with_base / "r")])
+    assert "One seed each" in capsys.readouterr().out
+    shutil.copytree(one, with_base / "copy")
+    with pytest.raises(SystemExit):
+        main(["report", str(one), str(with_base / "copy"), "--out", str(with_base / "r")])
+    assert "are the same run" in capsys.readouterr().err
 
 
 def test_report_names_unfinished_runs_and_refuses_damaged_ones(finished, tmp_path, capsys):

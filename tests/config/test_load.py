@@ -1,5 +1,8 @@
 """Presets load, overrides apply, and mistakes become one line."""
 
+import shlex
+from itertools import pairwise
+
 import pytest
 
 from fgrpo_bench.config.load import differences, digest, load_preset, preset_names
@@ -77,6 +80,9 @@ def test_unreadable_presets(tmp_path):
     bad.write_text("[maze]\nsize = 11\n")
     with pytest.raises(UserError, match="Field required"):
         load_preset(str(bad))
+    bad.write_text("maze = 3\n")
+    with pytest.raises(UserError, match="maze: Input should be"):
+        load_preset(str(bad), ["maze.size=9"])
     bad.write_text("extra = 1\n")
     with pytest.raises(UserError, match=r"preset .*bad\.toml: "):
         load_preset(str(bad))
@@ -109,8 +115,34 @@ def test_a_cell_survives_json_and_names_its_command():
     assert Cell.from_json(cell.to_json()) == cell
     assert cell.command == (
         "fgrpo-bench run --preset maze-small --method fgrpo --n 8 --gamma 0.5 --seed 3 "
-        "--set base.train=true --set evaluation.split=tuning --set evaluation.k=[1,2]"
+        "--set base.train=true --set evaluation.split=tuning --set 'evaluation.k=[1,2]'"
     )
+    again = shlex.split(cell.command)
+    texts = [word for flag, word in pairwise(again) if flag == "--set"]
+    assert cells("maze-small", ["fgrpo"], [8], [0.5], [3], texts) == [cell]
+
+
+def test_gamma_is_written_in_full(micro_preset):
+    names = [c.name for c in cells(str(micro_preset), ["fgrpo"], [8], [1 / 3, 0.3333333, 2])]
+    assert names == [
+        "fgrpo-n8-g0.3333333333333333-s0",
+        "fgrpo-n8-g0.3333333-s0",
+        "fgrpo-n8-g2-s0",
+    ]
+
+
+def test_the_command_of_a_file_preset_names_the_file(micro_preset):
+    (cell,) = cells(str(micro_preset), ["grpo"], [8])
+    assert cell.preset == "micro"
+    assert " --preset micro.toml " in cell.command
+
+
+@pytest.mark.parametrize("stem", ["...", "$x$", "a b", ".hidden", "maze-small"])
+def test_a_preset_file_with_an_unsafe_name_is_refused(tmp_path, micro_preset, stem):
+    path = tmp_path / f"{stem}.toml"
+    path.write_text(micro_preset.read_text())
+    with pytest.raises(UserError, match="folder"):
+        load_preset(str(path))
 
 
 @pytest.mark.parametrize(
@@ -121,6 +153,10 @@ def test_a_cell_survives_json_and_names_its_command():
         ((["fgrpo"], [8], [-0.5]), "--gamma -0.5: gamma must be 0 or more"),
         ((["fgrpo"], [8], [float("nan")]), "--gamma nan"),
         ((["fgrpo"], [8], [], [-1]), "--seed -1"),
+        (([], [8]), "--method has no value"),
+        ((["grpo"], []), "--n has no value"),
+        ((["grpo"], [8], [], []), "--seed has no value"),
+        ((["grpo"], [10**20]), "at most 1048576 rollouts"),
     ],
 )
 def test_a_wrong_grid_is_one_helpful_line(arguments, message):

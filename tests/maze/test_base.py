@@ -1,7 +1,5 @@
 """The shipped bases: what their manifests say is true, and they can be made again."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -29,7 +27,7 @@ def test_the_shipped_base_is_what_its_manifest_says(name, tmp_path):
     assert base.complaint(config.base.gate) is None
     success = exact_success(base.model, load_mazes(config).tuning)
     assert success.mean() == pytest.approx(base.manifest["tuning_pass_at_1"], abs=1e-3)
-    assert "dirty" in json.dumps(base.manifest)
+    assert base.manifest["git"]["dirty"] is False
 
 
 def test_a_base_outside_its_gate_complains(tmp_path):
@@ -58,7 +56,17 @@ def test_other_weights_than_the_manifests_are_refused(tmp_path):
     weights = bytearray((SHIPPED / f"{name}.safetensors").read_bytes())
     weights[-1] ^= 1
     (directory / "base.safetensors").write_bytes(weights)
-    with pytest.raises(UserError, match="not the file its manifest describes"):
+    with pytest.raises(UserError, match=r"is not what base\.json describes: delete"):
+        load_base(config, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}"])
+def test_a_torn_manifest_of_a_base_is_named(tmp_path, text):
+    config = load_preset("maze-small", ["base.train=true"])[1]
+    directory = trained_directory(tmp_path, config)
+    directory.mkdir()
+    (directory / "base.json").write_text(text)
+    with pytest.raises(UserError, match="delete"):
         load_base(config, tmp_path)
 
 

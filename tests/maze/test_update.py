@@ -46,7 +46,7 @@ def naive_backward(model, rollouts, advantages, groups, surrogate, divisor):
 
 
 def rolled_out(positions: str):
-    mazes = grow(GROUPS, 5, stream(0, "test"))
+    mazes = grow(GROUPS, 9, stream(0, "test"))
     model = small_model(positions)
     rollouts = sample(model, encode_prompts(mazes), GROUP_SIZE, MAX_TOKENS, stream(1, "test"))
     rng = stream(2, "test")

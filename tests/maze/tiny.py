@@ -14,7 +14,7 @@ from fgrpo_bench.rng import stream
 def small_model(positions="learned", seed=0, scale=8.0) -> Transformer:
     """A model of visible opinions: default weights are so small that it is uniform."""
     bias = positions == "rope"
-    model = Transformer(ModelShape(32, 32, 2, 4, 2 if bias else 4, 48, positions, 64, bias))
+    model = Transformer(ModelShape(32, 32, 2, 4, 2 if bias else 4, 48, positions, 128, bias))
     model.initialise(torch.Generator().manual_seed(seed))
     with torch.no_grad():
         for weight in model.parameters():
@@ -26,8 +26,8 @@ def small_model(positions="learned", seed=0, scale=8.0) -> Transformer:
 def _trained() -> dict[str, torch.Tensor]:
     model = small_model(scale=1.0)
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
-    for step in range(25):
-        loss = -answer_log_probs(model, grow(16, 5, stream(step, "skill"))).mean()
+    for step in range(120):
+        loss = -answer_log_probs(model, grow(16, 9, stream(step, "skill"))).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -35,7 +35,7 @@ def _trained() -> dict[str, torch.Tensor]:
 
 
 def skilled_model() -> Transformer:
-    """A model that solves 5x5 mazes often, but not always."""
+    """A model that solves 9x9 mazes now and then."""
     model = small_model()
     model.load_state_dict(_trained())
     return model

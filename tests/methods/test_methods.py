@@ -31,29 +31,58 @@ def advantage(name, correct, **settings):
     )
 
 
-@pytest.mark.parametrize("hits", [1, 3, 7])
-@pytest.mark.parametrize(
-    ("key", "name", "settings"),
-    [
-        ("grpo_bessel_eps1e-6", "grpo", {"epsilon": 1e-6}),
-        ("grpo_bessel_eps1e-4(TRL)", "grpo", {}),
-        ("grpo_population_eps1e-6", "grpo", {"epsilon": 1e-6, "std": "population"}),
-        ("fgrpo_gamma0.5", "fgrpo", {"epsilon": 1e-6, "gamma": 0.5}),
-        ("fgrpo_gamma1", "fgrpo", {"epsilon": 1e-6, "gamma": 1.0}),
-    ],
-)
-def test_reference_numbers(reference_data, hits, key, name, settings):
-    reference = json.loads((reference_data / "spec/methods_reference.json").read_text())
+KEYS = {
+    "grpo_bessel_eps1e-6": ("grpo", {"epsilon": 1e-6}),
+    "grpo_bessel_eps1e-4(TRL)": ("grpo", {}),
+    "grpo_population_eps1e-6": ("grpo", {"epsilon": 1e-6, "std": "population"}),
+    "fgrpo_gamma0.5": ("fgrpo", {"epsilon": 1e-6, "gamma": 0.5}),
+    "fgrpo_gamma1": ("fgrpo", {"epsilon": 1e-6, "gamma": 1.0}),
+}
+
+# Advantage of a correct and of a wrong rollout at N = 8, by X.
+REFERENCE = {
+    ("grpo_bessel_eps1e-6", 1): (2.474867, -0.353552),
+    ("grpo_bessel_eps1e-6", 3): (1.207612, -0.724567),
+    ("grpo_bessel_eps1e-6", 7): (0.353552, -2.474867),
+    ("grpo_bessel_eps1e-4(TRL)", 1): (2.474174, -0.353453),
+    ("grpo_bessel_eps1e-4(TRL)", 3): (1.207381, -0.724429),
+    ("grpo_bessel_eps1e-4(TRL)", 7): (0.353453, -2.474174),
+    ("grpo_population_eps1e-6", 1): (2.645743, -0.377963),
+    ("grpo_population_eps1e-6", 3): (1.290992, -0.774595),
+    ("fgrpo_gamma0.5", 1): (2.315026, -0.330718),
+    ("fgrpo_gamma0.5", 3): (0.954701, -0.572821),
+    ("fgrpo_gamma0.5", 7): (0.125000, -0.874998),
+    ("fgrpo_gamma1", 1): (2.165508, -0.309358),
+    ("fgrpo_gamma1", 3): (0.754758, -0.452855),
+    ("fgrpo_gamma1", 7): (0.044194, -0.309358),
+}
+
+
+def ours(key: str, hits: int) -> np.ndarray:
+    name, settings = KEYS[key]
     correct = np.arange(8)[None] < hits
-    ours = advantage(name, correct, **settings).advantages[0]
-    expected = reference[f"N8_X{hits}"][key]
-    np.testing.assert_allclose(ours, np.where(correct[0], *expected), rtol=1e-9)
+    values = advantage(name, correct, **settings).advantages[0]
+    np.testing.assert_array_equal(values[:hits], values[0])
+    np.testing.assert_array_equal(values[hits:], values[-1])
+    return values[[0, -1]]
+
+
+@pytest.mark.parametrize(("key", "hits"), REFERENCE)
+def test_reference_numbers(key, hits):
+    np.testing.assert_allclose(ours(key, hits), REFERENCE[key, hits], atol=1e-6)
+
+
+@pytest.mark.parametrize("hits", [1, 3, 7])
+@pytest.mark.parametrize("key", KEYS)
+def test_reference_data(reference_data, key, hits):
+    reference = json.loads((reference_data / "spec/methods_reference.json").read_text())
+    np.testing.assert_allclose(ours(key, hits), reference[f"N8_X{hits}"][key], rtol=1e-9)
 
 
 @given(verdicts, st.sampled_from(["sample", "population"]), st.floats(1e-8, 1e-2))
 def test_grpo_equals_a_loop_over_rollouts(correct, std, epsilon):
-    ours = grpo(correct.astype(np.float64), correct, Settings(std=std, epsilon=epsilon))
-    for group, values in zip(correct.tolist(), ours, strict=True):
+    advantages = grpo(correct.astype(np.float64), correct, Settings(std=std, epsilon=epsilon))
+    for group, values in zip(correct.tolist(), advantages, strict=True):
         spread = (statistics.stdev if std == "sample" else statistics.pstdev)(map(float, group))
         for hit, value in zip(group, values, strict=True):
             expected = (hit - statistics.fmean(group)) / (spread + epsilon) if spread else 0.0
@@ -86,8 +115,8 @@ def test_easier_groups_count_for_less(group_size, gamma):
 @given(verdicts)
 def test_gamma_zero_is_bit_identical(correct):
     for focal, base in (*FOCAL.items(), ("shuffled-focal", "grpo")):
-        ours = advantage(focal, correct, gamma=0.0).advantages
-        assert ours.tobytes() == advantage(base, correct).advantages.tobytes()
+        zero = advantage(focal, correct, gamma=0.0).advantages
+        assert zero.tobytes() == advantage(base, correct).advantages.tobytes()
 
 
 @given(verdicts)

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -50,7 +52,7 @@ def test_results_round_trip_and_start_with_their_schema(tmp_path):
 )
 def test_damaged_results_are_named(tmp_path, text, message):
     (tmp_path / "results.json").write_text(text)
-    with pytest.raises(UserError, match=f"results.json .*{message}|{message}"):
+    with pytest.raises(UserError, match=rf"results\.json .*{message}"):
         read_results(tmp_path)
 
 
@@ -70,7 +72,7 @@ def test_states_of_a_directory(tmp_path):
 
 
 def test_a_run_killed_before_its_configuration_is_new(tmp_path):
-    for name in ("lock", "worker.log", ".config.json.12.tmp"):
+    for name in ("lock", "worker-7.log", ".config.json.12.tmp"):
         (tmp_path / name).write_text("")
     assert inspect(tmp_path, {"seed": 0}) == "new"
     with locked(tmp_path):
@@ -89,15 +91,71 @@ def test_foreign_places_are_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(UserError, match="not a run"):
         inspect(tmp_path, {})
-    with pytest.raises(UserError, match="is a file"):
-        inspect(tmp_path / "thesis.tex", {})
+    for place in (tmp_path / "thesis.tex", tmp_path / "thesis.tex" / "micro" / "run"):
+        with pytest.raises(UserError, match="a file is in the way"):
+            inspect(place, {})
 
 
 def test_clear_removes_the_run_but_not_its_place(tmp_path):
     with locked(tmp_path):
         begin(tmp_path, {"seed": 0})
     write_results(tmp_path, results())
-    clear(tmp_path)
+    clear([tmp_path])
+    assert [p.name for p in tmp_path.iterdir()] == ["lock"]
+    assert inspect(tmp_path, {"seed": 1}) == "new"
+    clear([tmp_path])  # a place just cleared may be cleared again
+
+
+def test_clear_removes_all_or_none(tmp_path):
+    run, other = tmp_path / "a", tmp_path / "b"
+    with locked(run):
+        begin(run, {"seed": 0})
+    write_results(run, results())
+    other.mkdir()
+    (other / "thesis.tex").write_text("precious")
+    with pytest.raises(UserError, match="not a run"):
+        clear([run, other])
+    assert read_results(run) == results()
+    (other / "thesis.tex").unlink()
+    with locked(other), pytest.raises(UserError, match="another process"):
+        clear([run, other])
+    assert read_results(run) == results()
+
+
+def only(removals, monkeypatch):
+    """Let so many removals succeed and the next one be cut short."""
+    left = iter(range(removals))
+
+    def limited(remove):
+        def removing(*arguments, **options):
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return remove(*arguments, **options)
+
+        return removing
+
+    monkeypatch.setattr(shutil, "rmtree", limited(shutil.rmtree))
+    monkeypatch.setattr(Path, "unlink", limited(Path.unlink))
+
+
+@pytest.mark.parametrize("removals", range(6))
+def test_a_clear_cut_short_never_looks_better_than_it_is(tmp_path, monkeypatch, removals):
+    """Whichever removal is cut short, results are gone first and the place is known as a run."""
+    with locked(tmp_path):
+        begin(tmp_path, {"seed": 0})
+    write_results(tmp_path, results())
+    for name in ("metrics.jsonl", "manifest.json", "problems.parquet"):
+        (tmp_path / name).write_text("{}")
+    only(removals, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        clear([tmp_path])
+    monkeypatch.undo()
+    there = {p.name for p in tmp_path.iterdir()}
+    assert "config.json" in there
+    assert ("results.json" in there) == (removals == 0)
+    if "checkpoints" in there:
+        assert {"metrics.jsonl", "manifest.json"} <= there
+    clear([tmp_path])
     assert inspect(tmp_path, {"seed": 1}) == "new"
 
 

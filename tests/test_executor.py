@@ -1,0 +1,73 @@
+"""The executor: every way a worker can end reaches the person who waits."""
+
+import sys
+
+import pytest
+
+from fgrpo_bench import executor
+from fgrpo_bench.errors import Failed, Interrupted, UserError
+from fgrpo_bench.executor import Job, run_jobs
+
+NOISE = "print('MKL_VERBOSE oneMKL', flush=True); print('{\"torn', flush=True);"
+TELL = "import json, sys; tell = lambda **e: print(json.dumps(e), flush=True);"
+
+
+def scripted(monkeypatch, script: str) -> None:
+    """Let workers run this script instead of ours."""
+    monkeypatch.setattr(executor, "WORKER", (sys.executable, "-c", TELL + script))
+
+
+def job(tmp_path, name="job"):
+    return Job(name, "cell", {}, tmp_path / name)
+
+
+def test_events_arrive_and_noise_is_passed_over(tmp_path, monkeypatch):
+    scripted(monkeypatch, NOISE + "tell(event='progress', step=3); tell(event='end')")
+    seen = []
+    run_jobs([job(tmp_path, str(i)) for i in range(4)], lambda job, event: seen.append(event))
+    assert seen == [{"event": "progress", "step": 3}] * 4
+    assert not list(tmp_path.rglob("worker-*.log"))
+
+
+def test_bad_input_found_by_a_worker_is_the_commands_error(tmp_path, monkeypatch):
+    scripted(monkeypatch, "tell(event='error', message='mend this')")
+    with pytest.raises(UserError, match="mend this"):
+        run_jobs([job(tmp_path)], lambda *_: None)
+
+
+def test_a_crash_is_a_failure_with_its_last_words(tmp_path, monkeypatch):
+    scripted(monkeypatch, "raise ZeroDivisionError('by nothing')")
+    with pytest.raises(Failed, match=r"job: the worker failed: ZeroDivisionError: by nothing"):
+        run_jobs([job(tmp_path)], lambda *_: None)
+    (log,) = tmp_path.rglob("worker-*.log")
+    assert "Traceback" in log.read_text()
+
+
+def test_a_silent_exit_is_a_failure(tmp_path, monkeypatch):
+    scripted(monkeypatch, "sys.exit(5)")
+    with pytest.raises(Failed, match="exit code 5"):
+        run_jobs([job(tmp_path)], lambda *_: None)
+
+
+def test_a_kill_is_an_interruption(tmp_path, monkeypatch):
+    scripted(monkeypatch, "import os; os.kill(os.getpid(), 9)")
+    with pytest.raises(Interrupted, match="signal 9; its work is kept"):
+        run_jobs([job(tmp_path)], lambda *_: None)
+
+
+def test_the_other_workers_are_stopped(tmp_path, monkeypatch):
+    script = (
+        "import time; name = json.loads(sys.stdin.readline())['directory'];\n"
+        "if name.endswith('bad'): tell(event='error', message='stop')\n"
+        "else: time.sleep(60)"
+    )
+    scripted(monkeypatch, script)
+    monkeypatch.setattr(executor, "cores", lambda: 2)
+    started = []
+    start = executor._start
+    monkeypatch.setattr(
+        executor, "_start", lambda job, events: started.append(start(job, events)) or started[-1]
+    )
+    with pytest.raises(UserError, match="stop"):
+        run_jobs([job(tmp_path, "good"), job(tmp_path, "bad")], lambda *_: None)
+    assert all(process.poll() is not None for process in started)
