@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from fgrpo_bench.maze.evaluate import exact_success, guesser_success, sampled_su
 from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.grid import Cell
 from fgrpo_bench.maze.model import Transformer
-from fgrpo_bench.maze.sft import Base, load_base
+from fgrpo_bench.maze.sft import Base, Progress, load_base
 from fgrpo_bench.maze.tokens import VOCABULARY, encode_prompts
 from fgrpo_bench.maze.train import train
 from fgrpo_bench.rundir.atomic import write_bytes
@@ -25,8 +24,6 @@ from fgrpo_bench.rundir.directory import begin, inspect, locked
 from fgrpo_bench.rundir.manifest import environment, now, resume_manifest, write_manifest
 from fgrpo_bench.rundir.results import BenchmarkResult, Results, TrainingTotals, write_results
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_success_at_k
-
-Progress = Callable[[dict[str, Any]], None]
 
 
 def run(cell: Cell, directory: Path, progress: Progress) -> None:

@@ -1,6 +1,5 @@
 """The RL loop: roll out a batch of prompts, weight its groups, update over mini-batches."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from fgrpo_bench.maze.evaluate import exact_success
 from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.grid import Cell
 from fgrpo_bench.maze.rollout import Rollouts, sample
-from fgrpo_bench.maze.sft import epoch_batch
+from fgrpo_bench.maze.sft import Progress, epoch_batch
 from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
 from fgrpo_bench.maze.update import backward, node_weights
 from fgrpo_bench.methods.advantages import Bools, active_groups
@@ -21,8 +20,6 @@ from fgrpo_bench.methods.registry import Method, Weighted, get_method
 from fgrpo_bench.rng import stream
 from fgrpo_bench.rundir.directory import Metrics
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
-
-Progress = Callable[[dict[str, Any]], None]
 
 
 def train(

@@ -142,6 +142,7 @@ def _config(directory: Path) -> dict[str, Any] | None:
 
 
 def _settings(config: dict[str, Any]) -> dict[str, Any]:
+    """Flatten the resolved configuration of a run that ``results.json`` vouches for."""
     return {
         f"{section}.{key}": value
         for section, values in config["config"].items()

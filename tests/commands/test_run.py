@@ -332,6 +332,25 @@ def test_a_crash_at_every_write_and_resume_give_the_same_files(
     assert crashes >= 9, "config, metrics, three checkpoints, manifest twice, weights, results.."
 
 
+def test_a_resume_goes_on_from_the_last_checkpoint(micro_preset, with_base):
+    """Starting over would give the same results too, only later."""
+    (cell,) = cells(str(micro_preset), ["fgrpo"], [8])
+    directory = with_base / "micro" / cell.name
+
+    def stop_after_twelve(line):
+        if line["step"] == 12:
+            raise Crash
+
+    with pytest.raises(Crash):
+        experiment.run(cell, directory, stop_after_twelve)
+    steps = []
+    experiment.run(cell, directory, lambda line: steps.append(line["step"]))
+    assert steps == [16, 20, 24]
+    manifest = json.loads((directory / "manifest.json").read_text())
+    assert len(manifest["resumed"]) == 1
+    assert {"started", "packages", "git"} <= set(manifest["resumed"][0])
+
+
 def wait_for(condition, seconds=30.0):
     end = time.monotonic() + seconds
     while not condition():

@@ -70,6 +70,20 @@ def test_matches_is_equality_with_the_answer():
     np.testing.assert_array_equal(r.matches(answers), expected)
 
 
+def test_the_right_moves_cut_before_done_are_wrong():
+    model, mazes = skilled_model(), grow(8, 9, stream(0, "test"))
+    answers, lengths = encode_answers(mazes)
+    short = int(lengths.min()) - 1
+    r = sample(model, encode_prompts(mazes), 400, short, stream(1, "test"))
+    right = [
+        tokens == answers[g, :short].tolist()
+        for g, group in enumerate(sequences(r))
+        for tokens, _ in group
+    ]
+    assert any(right)
+    assert not r.matches(answers).any()
+
+
 def test_eos_in_place_of_done_is_wrong():
     """The right moves count only when DONE ends them."""
     model, mazes = skilled_model(), grow(1, 9, stream(0, "test"))
