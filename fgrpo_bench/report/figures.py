@@ -98,7 +98,7 @@ def pass_at_k(comparison: Comparison) -> Figure:
     if len(beyond):
         axes.axvspan(beyond[0], ks[-1], color="#999999", alpha=0.12, linewidth=0)
         note: dict[str, Any] = {"rotation": 90, "va": "bottom", "color": "#666666", "fontsize": 8}
-        axes.text(beyond[0], 0.02, " guessing suffices", **note)
+        axes.text(1.05 * beyond[0], 0.02, " guessing suffices", **note)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=""))
@@ -146,14 +146,17 @@ def _dynamics_lines(
     evaluated: bool,
 ) -> None:
     """One thin line per seed and the mean over seeds; values of each step are smoothed."""
-    series = []
+    series, steps = [], np.empty(0)
     for run in group.runs:
         lines = read_metrics(run.directory)
         lines = [x for x in lines if ("pass_at_k" in x if evaluated else "reward" in x)]
         values = np.array([value(line) for line in lines], dtype=np.float64)
         steps = np.array([line["step"] for line in lines])
-        series.append(values if evaluated else _smooth(values))
-        axes.plot(steps, series[-1], linewidth=0.6, alpha=0.5, **look)
+        if not evaluated:
+            stride = max(1, len(steps) // 150)  # more points than pixels only swell the file
+            values, steps = _smooth(values)[::stride], steps[::stride]
+        series.append(values)
+        axes.plot(steps, values, linewidth=0.6, alpha=0.5, **look)
     length = min(map(len, series))
     mean = np.mean([values[:length] for values in series], axis=0)
     axes.plot(steps[:length], mean, linewidth=1.6, label=group.label, **look)
