@@ -170,7 +170,7 @@ def print_tables(comparisons: list[Comparison]) -> None:
 
 
 def _table(comparison: Comparison) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for index, text in enumerate(header(comparison)):
         table.add_column(text, justify="right" if index else "left", no_wrap=True)
     stratum = None
