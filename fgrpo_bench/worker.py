@@ -45,8 +45,12 @@ def _tell(event: str = "progress", **content: Any) -> None:
 
 
 def _leave_with_parent() -> None:
-    """Block until the parent's end of the pipe closes, then stop: every file here is atomic."""
-    sys.stdin.read()
+    """Block until the parent's end of the pipe closes, then stop: every file here is atomic.
+
+    Reads the descriptor, since a thread inside ``sys.stdin`` can abort the interpreter's exit.
+    """
+    while os.read(0, 4096):
+        pass
     os._exit(3)
 
 
