@@ -8,12 +8,13 @@ from pathlib import Path
 from fgrpo_bench.commands.progress import Progress, say
 from fgrpo_bench.config.load import load_preset
 from fgrpo_bench.executor import Job, run_jobs
+from fgrpo_bench.maze.recipe import base_is_trained, trained_directory
 from fgrpo_bench.rundir.atomic import write_bytes, write_json
 
 
 def base(preset: str, overrides: Sequence[str], out: Path) -> None:
     """Train a preset's base, resumable, and write it with its manifest into ``out``."""
-    from fgrpo_bench.maze.sft import base_is_trained, load_base, trained_directory
+    from fgrpo_bench.maze.sft import load_base
 
     name, config = load_preset(preset, [*overrides, "base.train=true"])
     work = out / f"{name}-work"

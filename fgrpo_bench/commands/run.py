@@ -6,6 +6,7 @@ from pathlib import Path
 from fgrpo_bench.commands.progress import Progress, say
 from fgrpo_bench.executor import Job, cores, run_jobs
 from fgrpo_bench.maze.grid import Cell, cells
+from fgrpo_bench.maze.recipe import base_is_trained, require_base, trained_directory
 from fgrpo_bench.rundir.directory import check_clearable, clear, inspect
 
 
@@ -56,7 +57,7 @@ def _train(
     grid: list[Cell], waiting: list[Cell], root: Path, force: bool, states: list[str]
 ) -> None:
     """Get the base ready and train; old runs are removed only when all else is in order."""
-    from fgrpo_bench.maze.sft import base_is_trained, load_base, require_base, trained_directory
+    from fgrpo_bench.maze.sft import load_base
 
     config = waiting[0].config
     require_base(config)

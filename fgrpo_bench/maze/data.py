@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fgrpo_bench.config.schema import MazeConfig
 from fgrpo_bench.maze.generate import Mazes, evaluation_sets, training_set
 from fgrpo_bench.maze.model import ModelShape
-from fgrpo_bench.maze.tokens import VOCABULARY, prompt_length
+from fgrpo_bench.maze.recipe import positions
+from fgrpo_bench.maze.tokens import VOCABULARY
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,8 @@ def content_hash(mazes: Mazes) -> str:
 
 def model_shape(config: MazeConfig) -> ModelShape:
     """Return the shape of the policy; it has a position for every prompt and answer token."""
-    model, maze = config.model, config.maze
     return ModelShape(
         vocabulary=len(VOCABULARY),
-        max_positions=prompt_length(maze.size) + maze.max_answer_tokens,
-        **model.model_dump(),
+        max_positions=positions(config),
+        **config.model.model_dump(),
     )

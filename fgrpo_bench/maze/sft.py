@@ -1,14 +1,10 @@
-"""The base model: supervised training on the answers of training mazes, and the shipped bases.
-
-A base is decided by its recipe (mazes, model, supervised training), and every configuration with
-that recipe may use it. The packaged bases were written by ``fgrpo-bench base``.
-"""
+"""The base model: supervised training on the answers of training mazes, and loading one."""
 
 import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import as_file, files
+from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +28,7 @@ from fgrpo_bench.maze.data import MazeData, load_mazes, model_shape
 from fgrpo_bench.maze.evaluate import Floats, answer_log_probs, exact_success
 from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.model import Transformer
+from fgrpo_bench.maze.recipe import SHIPPED, recipe, shipped_base, trained_directory
 from fgrpo_bench.maze.tokens import encode_answers
 from fgrpo_bench.rng import stream
 from fgrpo_bench.rundir.atomic import write_json
@@ -39,21 +36,10 @@ from fgrpo_bench.rundir.directory import begin, inspect, locked
 from fgrpo_bench.rundir.manifest import environment, now
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
 
-SHIPPED = files("fgrpo_bench") / "maze" / "bases"
 _CHECK_EVERY = 25
 _TELL_EVERY = 100
 
 Progress = Callable[[dict[str, Any]], None]
-
-
-def recipe(config: MazeConfig) -> dict[str, Any]:
-    """Return what decides the base: the mazes, the model and the supervised training."""
-    return {
-        "maze": config.maze.model_dump(mode="json", exclude={"reward", "max_answer_tokens"}),
-        "model": config.model.model_dump(mode="json"),
-        "positions": model_shape(config).max_positions,
-        "base": config.base.model_dump(mode="json", exclude={"train", "gate"}),
-    }
 
 
 def fresh_model(config: MazeConfig) -> Transformer:
@@ -163,21 +149,6 @@ class Base:
         )
 
 
-def trained_directory(root: Path, config: MazeConfig) -> Path:
-    """Return where ``base.train=true`` keeps this recipe's base, beside the runs that use it."""
-    return root / f"base-{digest(recipe(config))}"
-
-
-def base_is_trained(root: Path, config: MazeConfig) -> bool:
-    """Return whether that base is there already.
-
-    Raises:
-        UserError: the place holds something else.
-    """
-    inspect(trained_directory(root, config), recipe(config))
-    return (trained_directory(root, config) / "base.json").exists()
-
-
 def load_base(config: MazeConfig, root: Path) -> Base:
     """Return the base of a configuration: shipped, or with ``base.train`` the one under ``root``.
 
@@ -186,41 +157,12 @@ def load_base(config: MazeConfig, root: Path) -> Base:
     """
     if config.base.train:
         return _read_base(trained_directory(root, config) / "base.json", config)
-    shipped = _shipped(config)
+    shipped = shipped_base(config)
     with (
         as_file(SHIPPED / f"{shipped}.json") as manifest,
         as_file(SHIPPED / f"{shipped}.safetensors"),
     ):
         return _read_base(manifest, config)
-
-
-def require_base(config: MazeConfig) -> None:
-    """Raise ``UserError`` unless the base can be trained or a shipped one fits."""
-    if not config.base.train:
-        _shipped(config)
-
-
-def _shipped(config: MazeConfig) -> str:
-    wanted, nearest = recipe(config), ""
-    for item in sorted(SHIPPED.iterdir(), key=lambda item: item.name):
-        if not item.name.endswith(".json"):
-            continue
-        manifest = json.loads(item.read_text("utf-8"))
-        if manifest["recipe_hash"] == digest(wanted):
-            return item.name.removesuffix(".json")
-        nearest = nearest or _difference(manifest["recipe"], wanted)
-    raise UserError(
-        f"no shipped base fits this configuration ({nearest}): "
-        "add --set base.train=true to train one first"
-    )
-
-
-def _difference(shipped: dict[str, Any], wanted: dict[str, Any]) -> str:
-    for section in ("maze", "model", "base"):
-        for key, value in wanted[section].items():
-            if shipped[section].get(key) != value:
-                return f"{section}.{key} is {value}, shipped {shipped[section].get(key)}"
-    return "it has another number of positions"
 
 
 def _read_base(path: Path, config: MazeConfig) -> Base:

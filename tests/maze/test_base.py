@@ -7,15 +7,8 @@ from fgrpo_bench.config.load import load_preset, preset_names
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.maze.data import load_mazes
 from fgrpo_bench.maze.evaluate import exact_success
-from fgrpo_bench.maze.sft import (
-    SHIPPED,
-    epoch_batch,
-    load_base,
-    recipe,
-    require_base,
-    train_base,
-    trained_directory,
-)
+from fgrpo_bench.maze.recipe import SHIPPED, recipe, require_base, trained_directory
+from fgrpo_bench.maze.sft import epoch_batch, load_base, train_base
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
 
 
