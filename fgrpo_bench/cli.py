@@ -50,6 +50,8 @@ class Run:
     """Where run directories are kept."""
     force: Annotated[bool, arg(help_behavior_hint="")] = False
     """Start the cells over: what is there of them is removed."""
+    dry_run: Annotated[bool, arg(help_behavior_hint="")] = False
+    """Only show the resolved configuration and the runs with their state."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,24 @@ class Base:
     """Folder for PRESET.safetensors and its manifest PRESET.json."""
 
 
+@dataclass(frozen=True)
+class Presets:
+    """List the shipped presets."""
+
+
+@dataclass(frozen=True)
+class Doctor:
+    """Show what is installed, cores, GPU and writable places."""
+
+
 Command: TypeAlias = (
     Annotated[Run, subcommand("run")]
     | Annotated[Report, subcommand("report")]
     | Annotated[Base, subcommand("base")]
+    | Annotated[Presets, subcommand("presets")]
+    | Annotated[Doctor, subcommand("doctor")]
 )
-COMMANDS = {"run": Run, "report": Report, "base": Base}
+COMMANDS = {"run": Run, "report": Report, "base": Base, "presets": Presets, "doctor": Doctor}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -109,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _leave(2, f"{error.filename or 'input or output'}: {error.strerror or error}")
 
 
-def parse(words: list[str]) -> Run | Report | Base:
+def parse(words: list[str]) -> Command:
     """Return the command that the words describe, or exit with one line that mends them."""
     if words in (["--version"], ["-V"]):
         print(__version__)
@@ -131,7 +145,7 @@ def parse(words: list[str]) -> Run | Report | Base:
         raise
 
 
-def dispatch(command: Run | Report | Base) -> None:
+def dispatch(command: Command) -> None:
     """Import what a command needs and do it."""
     if isinstance(command, Run):
         from fgrpo_bench.commands.run import run
@@ -146,15 +160,24 @@ def dispatch(command: Run | Report | Base) -> None:
             overrides,
             command.out,
             command.force,
+            command.dry_run,
         )
     elif isinstance(command, Report):
         from fgrpo_bench.commands.report import report
 
         report(command.runs, command.out)
-    else:
+    elif isinstance(command, Base):
         from fgrpo_bench.commands.base import base
 
         base(command.preset, [text for texts in command.set for text in texts], command.out)
+    elif isinstance(command, Presets):
+        from fgrpo_bench.commands.presets import presets
+
+        presets()
+    else:
+        from fgrpo_bench.commands.doctor import doctor
+
+        doctor()
 
 
 def _check_spelling(words: list[str]) -> None:
@@ -166,7 +189,7 @@ def _check_spelling(words: list[str]) -> None:
         return
     if words[0] not in COMMANDS:
         raise UserError(f"no command '{words[0]}': {_nearest(words[0], list(COMMANDS))}")
-    options = [f"--{field.name}" for field in fields(COMMANDS[words[0]])]
+    options = [f"--{field.name.replace('_', '-')}" for field in fields(COMMANDS[words[0]])]
     names = [word.partition("=")[0] for word in words[1:] if word.startswith("--")]
     for name in names:
         if name not in (*options, "--help"):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from fgrpo_bench.commands.dry_run import show
 from fgrpo_bench.commands.progress import Progress, say
 from fgrpo_bench.executor import Job, cores, run_jobs
 from fgrpo_bench.maze.grid import Cell, cells
@@ -19,8 +20,11 @@ def run(
     overrides: Sequence[str],
     out: Path,
     force: bool,
+    dry_run: bool,
 ) -> None:
     """Train and evaluate every unfinished cell, then print the table of all of them.
+
+    With ``dry_run`` only say what would be done.
 
     Raises:
         UserError: bad input; nothing has been touched then.
@@ -31,9 +35,14 @@ def run(
     for cell in grid:
         if force:
             check_clearable(root / cell.name)
+            states[cell.name] = "new"
         else:
             states[cell.name] = inspect(root / cell.name, cell.to_json())
-    waiting = [cell for cell in grid if states.get(cell.name) != "finished"]
+    require_base(grid[0].config)
+    if dry_run:
+        show(grid, states, root)
+        return
+    waiting = [cell for cell in grid if states[cell.name] != "finished"]
     if waiting:
         _train(grid, waiting, root, force, list(states.values()))
     _conclude(grid, root)
@@ -60,7 +69,6 @@ def _train(
     from fgrpo_bench.maze.sft import load_base
 
     config = waiting[0].config
-    require_base(config)
     _announce(grid, waiting, states)
     if config.base.train and not base_is_trained(root, config):
         say(f"training the base first: at most {config.base.steps} supervised steps")

@@ -23,6 +23,11 @@ def preset_names() -> list[str]:
     return sorted(item.name[:-5] for item in _PRESETS.iterdir() if item.name.endswith(".toml"))
 
 
+def describe_preset(name: str) -> str:
+    """Return the first comment of a shipped preset, which says what it is."""
+    return (_PRESETS / f"{name}.toml").read_text("utf-8").splitlines()[0].removeprefix("# ")
+
+
 def load_preset(preset: str, overrides: Sequence[str] = ()) -> tuple[str, MazeConfig]:
     """Return a preset's name and its configuration with ``section.key=value`` overrides applied.
 

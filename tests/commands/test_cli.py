@@ -3,10 +3,12 @@
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 
 import pytest
 
 from fgrpo_bench.cli import main
+from fgrpo_bench.commands import doctor
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -93,6 +95,26 @@ def test_version_and_bare_call(capsys):
     with pytest.raises(SystemExit):
         main([])
     assert "usage: fgrpo-bench" in capsys.readouterr().out
+
+
+def test_presets_names_every_preset(capsys):
+    main(["presets"])
+    out = capsys.readouterr().out
+    assert out.startswith("maze-small: The effect on a laptop")
+    assert "11x11 mazes, 600 steps of 32 prompts, gamma 1, base maze-small shipped" in out
+
+
+def test_doctor_compares_with_the_tested_versions(capsys):
+    main(["doctor"])
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("cores: ") for line in lines)
+    assert any(line.startswith("GPU: ") for line in lines)
+    assert f"  numpy {version('numpy')}" in [line.partition(" [")[0] for line in lines]
+    tested = doctor.tested_versions()
+    assert {"torch", "trl", "vllm"} & set(tested) == {"torch", "trl"}
+    assert doctor._compare("numpy", version("numpy")) == version("numpy")
+    assert doctor._compare("numpy", "0.1") == f"{version('numpy')} [0.1]"
+    assert doctor._compare("no-such-package", "1.0") == "not installed [1.0]"
 
 
 def test_a_missing_extra_says_what_to_type():

@@ -16,7 +16,7 @@ import pytest
 from fgrpo_bench.cli import main
 from fgrpo_bench.maze import experiment
 from fgrpo_bench.maze.grid import cells
-from fgrpo_bench.rundir.directory import locked, read_metrics
+from fgrpo_bench.rundir.directory import begin, locked, read_metrics
 from fgrpo_bench.rundir.results import read_results
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_success_at_k
 
@@ -110,6 +110,32 @@ def test_the_same_command_does_nothing_and_prints_the_table(finished, micro_pres
         assert text in out
     assert "±" in out
     assert "saturated" in out
+
+
+def test_dry_run_shows_everything_and_writes_nothing(finished, micro_preset, tmp_path, capsys):
+    before = {p: p.stat().st_mtime_ns for p in finished.rglob("*") if p.is_file()}
+    begun = finished / "micro" / "dapo-n8-g0-s0"
+    (cell,) = cells(str(micro_preset), ["dapo"], [8])
+    with locked(begun):
+        begin(begun, cell.to_json())
+    (begun / "checkpoints" / "step-000008.safetensors").write_text("")
+    words = ["--method", "grpo", "dapo", "cispo", "--dry-run"]
+    main(arguments(micro_preset, finished, *words))
+    out, error = capsys.readouterr()
+    shutil.rmtree(begun)
+    assert "train.learning_rate = 0.0005\n" in out
+    assert "base.train = true\n" in out
+    assert "  grpo-n8-g0-s0   finished\n" in out
+    assert "  dapo-n8-g0-s0   begun, step 8 of 24\n" in out
+    assert "  cispo-n8-g0-s0  to do\n" in out
+    assert ", trained\n" in out
+    assert "2 of 3 runs to do; nothing was written" in error
+    assert before == {p: p.stat().st_mtime_ns for p in finished.rglob("*") if p.is_file()}
+    main(arguments(micro_preset, tmp_path / "new", *words))
+    assert "to be trained first" in capsys.readouterr().out
+    assert not (tmp_path / "new").exists()
+    main(["run", "--method", "grpo", "--dry-run", "--out", str(tmp_path / "new")])
+    assert "base: maze-small, shipped" in capsys.readouterr().out
 
 
 def test_another_configuration_in_the_same_place_is_refused(
