@@ -33,7 +33,7 @@ class Run:
     """
 
     method: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")]
-    """Methods: grpo, fgrpo, dapo, fdapo, cispo, fcispo, and the control shuffled-focal."""
+    """Methods: grpo, fgrpo, dapo, fdapo, cispo, fcispo, rloo, dr_grpo, maxrl, shuffled-focal."""
     n: Annotated[tuple[int, ...], arg(metavar="N [N ...]")] = (8,)
     """Group sizes: rollouts per prompt."""
     gamma: Annotated[

@@ -80,3 +80,45 @@ def grpo(rewards: Floats, correct: Bools, settings: Settings) -> Floats:
     ddof = 1 if settings.std == "sample" else 0
     std = rewards.std(axis=1, ddof=ddof, keepdims=True)
     return np.where(active_groups(correct)[:, None], (rewards - mean) / (std + settings.epsilon), 0)
+
+
+def dr_grpo(rewards: Floats, correct: Bools, settings: Settings) -> Floats:
+    """Return R - mean R, 0 in homogeneous groups (Dr. GRPO, arXiv 2503.20783, eq. 3).
+
+    Only the advantage: its constant length divisor is a choice of the loss, not of the advantage.
+
+    Args:
+        rewards: [G, N].
+        correct: [G, N].
+        settings: not used.
+    """
+    centred = rewards - rewards.mean(axis=1, keepdims=True)
+    return np.where(active_groups(correct)[:, None], centred, 0)
+
+
+def rloo(rewards: Floats, correct: Bools, settings: Settings) -> Floats:
+    """Return R_i minus the mean of the others, 0 in homogeneous groups (arXiv 2402.14740, eq. 7).
+
+    Args:
+        rewards: [G, N].
+        correct: [G, N].
+        settings: not used.
+    """
+    group_size = rewards.shape[1]
+    return dr_grpo(rewards, correct, settings) * (group_size / (group_size - 1))
+
+
+def maxrl(rewards: Floats, correct: Bools, settings: Settings) -> Floats:
+    """Return (r - mean r) / mean r for r in {0, 1}, 0 in homogeneous groups (arXiv 2602.02710).
+
+    Correct rollouts get (N - X) / X and wrong ones -1: the gradient of log-likelihood truncated
+    at N - 1 terms, since groups without a correct rollout are left out.
+
+    Args:
+        rewards: [G, N], not used: the estimator is defined on verdicts.
+        correct: [G, N].
+        settings: not used.
+    """
+    rate = correct.mean(axis=1, keepdims=True)
+    active = active_groups(correct)[:, None]
+    return np.where(active, (correct - rate) / np.where(active, rate, 1.0), 0)

@@ -1,5 +1,7 @@
 """Focal weights: groups that already succeed often count for less (arXiv 2602.06717)."""
 
+from math import exp, lgamma, log, pi
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,3 +52,33 @@ def shuffled(weights: Floats, active: Bools, rng: np.random.Generator) -> Floats
     out = weights.copy()
     out[active] = rng.permutation(weights[active])
     return out
+
+
+def mean_advantage_scale(gamma: float) -> float:
+    """Return m_gamma = (4 / sqrt(pi)) Gamma(gamma + 3/2) / Gamma(gamma + 3) (arXiv 2602.06717).
+
+    The mean focal weight where success rates are uniform on [0, 1] and a group counts by its
+    advantage scale sqrt(mu (1 - mu)): by how much gamma shrinks the step on average.
+
+    Args:
+        gamma: exponent, at least 0.
+
+    >>> round(mean_advantage_scale(0.5), 3)
+    0.679
+    """
+    if not gamma >= 0:
+        raise ValueError(f"gamma is {gamma}; it must be 0 or more")
+    return exp(log(4) - log(pi) / 2 + lgamma(gamma + 1.5) - lgamma(gamma + 3))
+
+
+def mean_advantage_scale_of(success: Floats, gamma: float) -> float:
+    """Return the mean focal weight over given success rates, weighted by sqrt(mu (1 - mu)).
+
+    Args:
+        success: [G] success rates in [0, 1], one per group; NaN comes out if none is inside (0, 1).
+        gamma: exponent, at least 0.
+    """
+    weights = focal_weight(success, gamma)
+    scale = np.sqrt(success * (1 - success))
+    total = float(scale.sum())
+    return float((weights * scale).sum()) / total if total else float("nan")

@@ -16,7 +16,10 @@ from fgrpo_bench.methods.advantages import (
     Settings,
     active_groups,
     check_groups,
+    dr_grpo,
     grpo,
+    maxrl,
+    rloo,
 )
 from fgrpo_bench.methods.focal import empirical_success, focal_weight, shuffled
 from fgrpo_bench.methods.surrogates import Surrogate
@@ -114,6 +117,9 @@ METHODS: dict[str, Method] = {
         Method("fdapo", "F-DAPO", grpo, _DAPO, Focal()),
         Method("cispo", "CISPO", grpo, _CISPO),
         Method("fcispo", "F-CISPO", grpo, _CISPO, Focal()),
+        Method("rloo", "RLOO", rloo, _GRPO),
+        Method("dr_grpo", "Dr. GRPO", dr_grpo, _GRPO),
+        Method("maxrl", "MaxRL", maxrl, _GRPO),
         Method("shuffled-focal", "shuffled focal", grpo, _GRPO, Focal(shuffle=True)),
     )
 }

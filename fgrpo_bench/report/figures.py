@@ -30,6 +30,9 @@ _COLOURS = {
     "cispo": "#009E73",
     "fcispo": "#CC79A7",
     "shuffled-focal": "#7F7F7F",
+    "rloo": "#882255",
+    "dr_grpo": "#117733",
+    "maxrl": "#332288",
 }
 _STYLE: Any = {
     "font.size": 9,

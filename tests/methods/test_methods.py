@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from fgrpo_bench.methods.advantages import Settings, active_groups, grpo
-from fgrpo_bench.methods.focal import empirical_success, focal_weight, shuffled
+from fgrpo_bench.methods.focal import (
+    empirical_success,
+    focal_weight,
+    mean_advantage_scale,
+    mean_advantage_scale_of,
+    shuffled,
+)
 from fgrpo_bench.methods.registry import METHODS, get_method
 from fgrpo_bench.methods.surrogates import Surrogate
 from fgrpo_bench.rng import stream
@@ -37,6 +43,9 @@ KEYS = {
     "grpo_population_eps1e-6": ("grpo", {"epsilon": 1e-6, "std": "population"}),
     "fgrpo_gamma0.5": ("fgrpo", {"epsilon": 1e-6, "gamma": 0.5}),
     "fgrpo_gamma1": ("fgrpo", {"epsilon": 1e-6, "gamma": 1.0}),
+    "drgrpo": ("dr_grpo", {}),
+    "rloo": ("rloo", {}),
+    "maxrl": ("maxrl", {}),
 }
 
 # Advantage of a correct and of a wrong rollout at N = 8, by X.
@@ -55,6 +64,13 @@ REFERENCE = {
     ("fgrpo_gamma1", 1): (2.165508, -0.309358),
     ("fgrpo_gamma1", 3): (0.754758, -0.452855),
     ("fgrpo_gamma1", 7): (0.044194, -0.309358),
+    ("drgrpo", 3): (0.625, -0.375),
+    ("rloo", 1): (1.0, -0.142857),
+    ("rloo", 3): (0.714286, -0.428571),
+    ("rloo", 7): (0.142857, -1.0),
+    ("maxrl", 1): (7.0, -1.0),
+    ("maxrl", 3): (1.666667, -1.0),
+    ("maxrl", 7): (0.142857, -1.0),
 }
 
 
@@ -87,6 +103,55 @@ def test_grpo_equals_a_loop_over_rollouts(correct, std, epsilon):
         for hit, value in zip(group, values, strict=True):
             expected = (hit - statistics.fmean(group)) / (spread + epsilon) if spread else 0.0
             assert value == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
+@given(verdicts)
+def test_rloo_equals_leaving_one_out(correct):
+    values = advantage("rloo", correct).advantages
+    for group, row in zip(correct.tolist(), values, strict=True):
+        for i, value in enumerate(row):
+            others = group[:i] + group[i + 1 :]
+            expected = group[i] - statistics.fmean(others) if 0 < sum(group) < len(group) else 0
+            assert value == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("rloo", lambda p, n: 1.0),
+        ("dr_grpo", lambda p, n: (n - 1) / n),
+        ("maxrl", lambda p, n: (1 - (1 - p) ** (n - 1)) / p),
+    ],
+)
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.8])
+def test_expected_gradient_of_a_bernoulli_policy(name, target, p):
+    """Summed over every outcome: the factor on dp of mean_i A_i d log pi(y_i), in closed form."""
+    n = 8
+    total = 0.0
+    for hits in range(n + 1):
+        correct = (np.arange(n) < hits)[None]
+        values = advantage(name, correct).advantages[0]
+        score = np.where(correct[0], 1 / p, -1 / (1 - p))  # d log pi / d p
+        total += math.comb(n, hits) * p**hits * (1 - p) ** (n - hits) * (values * score).mean()
+    assert total == pytest.approx(target(p, n), rel=1e-9)
+
+
+def test_mean_advantage_scale_is_the_integral():
+    grid = (np.arange(200_000) + 0.5) / 200_000
+    for gamma in (0.0, 0.5, 1.0, 2.0, 3.7):
+        closed = mean_advantage_scale(gamma)
+        assert closed == pytest.approx(mean_advantage_scale_of(grid, gamma), rel=1e-6)
+    assert mean_advantage_scale(0.0) == pytest.approx(1)
+    assert mean_advantage_scale(0.5) == pytest.approx(0.679, abs=5e-4)  # the paper's low-LR control
+
+
+def test_mean_advantage_scale_of_given_rates_by_hand():
+    rates = np.array([0.0, 0.25, 0.5, 1.0])
+    a, b = math.sqrt(3) / 4, 1 / 2
+    assert mean_advantage_scale_of(rates, 1.0) == pytest.approx((0.75 * a + 0.5 * b) / (a + b))
+    assert math.isnan(mean_advantage_scale_of(np.array([0.0, 1.0]), 1.0))
+    with pytest.raises(ValueError, match="gamma"):
+        mean_advantage_scale(-1.0)
 
 
 @given(verdicts, st.floats(0, 4))
