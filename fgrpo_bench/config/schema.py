@@ -74,11 +74,15 @@ class BaseSection(Section):
 
 
 class TrainSection(Section):
-    """The RL run: each step samples ``prompts`` groups and splits them over ``minibatches``."""
+    """The RL run: each step samples ``prompts`` groups and splits them over ``minibatches``.
+
+    Prompts are the first ``pool`` training mazes (all if not set), cycled in shuffled epochs.
+    """
 
     steps: PositiveInt
     prompts: PositiveInt
     minibatches: PositiveInt
+    pool: PositiveInt | None = None
     learning_rate: PositiveFloat
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
     max_grad_norm: PositiveFloat = 1.0
@@ -93,11 +97,19 @@ class TrainSection(Section):
 
 
 class MethodSection(Section):
-    """The gamma of methods with focal weighting, and conventions that trainers differ in."""
+    """The gamma of methods with focal weighting, and conventions that trainers differ in.
+
+    ``success`` estimates the rate behind the focal weight: ``empirical`` X / N as in the paper,
+    ``smoothed`` (X + a) / (N + 2 a) with ``smoothing`` a, or ``running``, the mean of this and the
+    last ``window`` visits of the prompt.
+    """
 
     gamma: Annotated[float, Field(ge=0)]
     std: Literal["sample", "population"] = "sample"
     epsilon: PositiveFloat = 1e-4
+    success: Literal["empirical", "smoothed", "running"] = "empirical"
+    smoothing: PositiveFloat = 0.5
+    window: PositiveInt = 4
 
 
 class EvaluationSection(Section):
@@ -127,6 +139,16 @@ class MazeConfig(Section):
 
     @model_validator(mode="after")
     def _check(self) -> "MazeConfig":
+        if self.train.pool is not None and self.train.pool > self.maze.train_mazes:
+            raise ValueError(
+                f"train.pool ({self.train.pool}) exceeds maze.train_mazes ({self.maze.train_mazes})"
+            )
+        visits = self.train.steps * self.train.prompts / (self.train.pool or self.maze.train_mazes)
+        if self.method.success == "running" and visits <= 1:
+            raise ValueError(
+                "method.success=running needs prompts that come back, and here none does: "
+                f"set train.pool below {self.train.steps * self.train.prompts}"
+            )
         cells = ((self.maze.size - 1) // 2) ** 2
         if self.maze.max_answer_tokens < 2 * (cells - 1) + 1:
             raise ValueError(

@@ -18,12 +18,16 @@ from fgrpo_bench.rundir.atomic import write_bytes
 
 @dataclass
 class Training:
-    """A model under training: weights, AdamW state and how far it got."""
+    """A model under training: weights, AdamW state, how far it got, and the method's memory.
+
+    ``history`` [P, W] has the last success rates of each prompt, for methods that remember them.
+    """
 
     model: Transformer
     optimizer: torch.optim.AdamW
     step: int
     totals: dict[str, float]
+    history: Tensor | None = None
 
 
 def new_training(model: Transformer, learning_rate: float, weight_decay: float) -> Training:
@@ -45,6 +49,8 @@ def save_training(directory: Path, training: Training) -> None:
     tensors = {f"model.{k}": v for k, v in training.model.state_dict().items()}
     for index, (_, state) in enumerate(_states(training)):
         tensors |= {f"optimizer.{index}.{k}": v for k, v in state.items()}
+    if training.history is not None:
+        tensors["history"] = training.history
     metadata = {"training": json.dumps({"step": training.step, "totals": training.totals})}
     path = directory / f"step-{training.step:06d}.safetensors"
     write_bytes(path, save(tensors, metadata))
@@ -62,6 +68,7 @@ def restore_training(directory: Path, training: Training) -> None:
     progress = json.loads(metadata["training"])
     training.step, training.totals = progress["step"], progress["totals"]
     load_weights(training.model, tensors, paths[-1], "model.")
+    training.history = tensors.get("history", training.history)
     for index, (weight, _) in enumerate(_states(training)):
         prefix = f"optimizer.{index}."
         training.optimizer.state[weight] = {

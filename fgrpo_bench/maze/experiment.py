@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
 from fgrpo_bench.config.load import digest
 from fgrpo_bench.maze.checkpoint import new_training, restore_training, save_weights
@@ -48,6 +49,9 @@ def run(cell: Cell, directory: Path, progress: Progress) -> None:
         write_manifest(directory, manifest)
         stages = {"guesser": _guesser(data, mazes), "base": _stage(cell, base.model, mazes)}
         training = new_training(base.model, config.train.learning_rate, config.train.weight_decay)
+        if config.method.success == "running":
+            pool = config.train.pool or len(data.training)
+            training.history = torch.full((pool, config.method.window), torch.nan).double()
         restore_training(directory / "checkpoints", training)
         train(cell, training, (data.training, mazes), directory, progress)
         stages["final"] = _stage(cell, training.model, mazes)

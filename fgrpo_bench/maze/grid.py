@@ -51,7 +51,13 @@ class Cell:
     def settings(self) -> Settings:
         """Conventions of the method with this cell's gamma."""
         section = self.config.method
-        return Settings(gamma=self.gamma, std=section.std, epsilon=section.epsilon)
+        return Settings(
+            gamma=self.gamma,
+            std=section.std,
+            epsilon=section.epsilon,
+            success=section.success,
+            smoothing=section.smoothing,
+        )
 
     @property
     def command(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from fgrpo_bench.config.load import digest
 from fgrpo_bench.config.schema import MazeConfig
@@ -26,7 +27,6 @@ from fgrpo_bench.maze.checkpoint import (
 )
 from fgrpo_bench.maze.data import MazeData, load_mazes, model_shape
 from fgrpo_bench.maze.evaluate import Floats, answer_log_probs, exact_success
-from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.recipe import SHIPPED, recipe, shipped_base, trained_directory
 from fgrpo_bench.maze.tokens import encode_answers
@@ -50,15 +50,15 @@ def fresh_model(config: MazeConfig) -> Transformer:
     return model
 
 
-def epoch_batch(mazes: Mazes, seed: int, purpose: str, step: int, batch: int) -> Mazes:
-    """Return the batch of one step: the set is cycled in epochs, each in its own shuffled order."""
+def epoch_index(size: int, seed: int, purpose: str, step: int, batch: int) -> NDArray[np.int64]:
+    """Return which of ``size`` mazes a step visits: epochs, each in its own shuffled order."""
     positions = np.arange(step * batch, (step + 1) * batch)
-    epochs = positions // len(mazes)
+    epochs = positions // size
     index = np.empty(batch, dtype=np.int64)
     for epoch in np.unique(epochs):
-        order = stream(seed, purpose, int(epoch)).permutation(len(mazes))
-        index[epochs == epoch] = order[positions[epochs == epoch] % len(mazes)]
-    return mazes.take(index)
+        order = stream(seed, purpose, int(epoch)).permutation(size)
+        index[epochs == epoch] = order[positions[epochs == epoch] % size]
+    return index
 
 
 def train_base(config: MazeConfig, directory: Path, progress: Progress) -> None:
@@ -93,7 +93,9 @@ def train_base(config: MazeConfig, directory: Path, progress: Progress) -> None:
 
 def _sft_step(config: MazeConfig, data: MazeData, training: Training) -> None:
     section = config.base
-    batch = epoch_batch(data.training, section.seed, "maze-sft", training.step, section.batch)
+    size = len(data.training)
+    index = epoch_index(size, section.seed, "maze-sft", training.step, section.batch)
+    batch = data.training.take(index)
     warm = min(1.0, (training.step + 1) / section.warmup)
     for group in training.optimizer.param_groups:
         group["lr"] = section.learning_rate * warm

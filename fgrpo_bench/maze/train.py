@@ -12,7 +12,7 @@ from fgrpo_bench.maze.evaluate import exact_success
 from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.grid import Cell
 from fgrpo_bench.maze.rollout import Rollouts, sample
-from fgrpo_bench.maze.sft import Progress, epoch_batch
+from fgrpo_bench.maze.sft import Progress, epoch_index
 from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
 from fgrpo_bench.maze.update import backward, node_weights
 from fgrpo_bench.methods.advantages import Bools, active_groups
@@ -86,7 +86,9 @@ def _step(cell: Cell, training: Training, mazes: Mazes) -> dict[str, Any]:
     """One rollout and its updates; returns the step's line of metrics."""
     config, settings, seed = cell.config, cell.settings, cell.seed
     method, step, section = get_method(cell.method), training.step, config.train
-    batch = epoch_batch(mazes, seed, "maze-order", step, section.prompts)
+    pool = section.pool or len(mazes)
+    index = epoch_index(pool, seed, "maze-order", step, section.prompts)
+    batch = mazes.take(index)
     rollouts = sample(
         training.model,
         encode_prompts(batch),
@@ -96,7 +98,16 @@ def _step(cell: Cell, training: Training, mazes: Mazes) -> dict[str, Any]:
     )
     correct = rollouts.matches(encode_answers(batch)[0])
     rewards = np.where(correct, settings.reward_correct, settings.reward_wrong)
-    weighted = method.advantage(rewards, correct, settings, rng=stream(seed, "maze-method", step))
+    history = training.history
+    weighted = method.advantage(
+        rewards,
+        correct,
+        settings,
+        state=None if history is None else history[index].numpy(),
+        rng=stream(seed, "maze-method", step),
+    )
+    if history is not None and weighted.state is not None:
+        history[index] = torch.from_numpy(weighted.state)
     losses, clipped = _update(config, method, training, rollouts, weighted)
     training.step += 1
     check_finite(training)

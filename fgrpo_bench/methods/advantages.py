@@ -20,6 +20,9 @@ class Settings:
         epsilon: added to the standard deviation (TRL 1e-4, verl 1e-6).
         reward_wrong: R_w.
         reward_correct: R_c.
+        success: estimator of the success rate mu that focal weights use: ``empirical`` X / N (the
+            paper's), ``smoothed`` (X + a) / (N + 2 a), ``running`` over recent visits.
+        smoothing: a of ``smoothed``.
     """
 
     gamma: float = 0.0
@@ -27,6 +30,8 @@ class Settings:
     epsilon: float = 1e-4
     reward_wrong: float = 0.0
     reward_correct: float = 1.0
+    success: Literal["empirical", "smoothed", "running"] = "empirical"
+    smoothing: float = 0.5
 
     def __post_init__(self) -> None:
         if not self.gamma >= 0:

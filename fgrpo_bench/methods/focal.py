@@ -5,7 +5,7 @@ from math import exp, lgamma, log, pi
 import numpy as np
 from numpy.typing import NDArray
 
-from fgrpo_bench.methods.advantages import Bools, Floats
+from fgrpo_bench.methods.advantages import Bools, Floats, Settings
 
 
 def empirical_success(correct: Bools) -> Floats:
@@ -15,6 +15,51 @@ def empirical_success(correct: Bools) -> Floats:
         correct: [G, N] verdicts of the rollouts.
     """
     return correct.mean(axis=1)
+
+
+def smoothed_success(correct: Bools, smoothing: float) -> Floats:
+    """Return (X + a) / (N + 2 a), [G]: the posterior mean under a Beta(a, a) prior.
+
+    Args:
+        correct: [G, N] verdicts of the rollouts.
+        smoothing: a, above 0; the paper uses none.
+    """
+    return (correct.sum(axis=1) + smoothing) / (correct.shape[1] + 2 * smoothing)
+
+
+def running_success(correct: Bools, history: Floats) -> tuple[Floats, Floats]:
+    """Return the mean rate over this and recent visits of each prompt, [G], and the new history.
+
+    Args:
+        correct: [G, N] verdicts of the rollouts.
+        history: [G, W] success rates of the prompts' last visits, newest first, NaN before the
+            first; W visits are remembered beside this one.
+    """
+    now = empirical_success(correct)[:, None]
+    visits = np.concatenate((now, history), axis=1)
+    return np.nanmean(visits, axis=1), visits[:, :-1]
+
+
+def estimate_success(
+    correct: Bools, settings: Settings, state: Floats | None
+) -> tuple[Floats, Floats | None]:
+    """Return the success rate of each group by the chosen estimator, [G], and the new state.
+
+    Args:
+        correct: [G, N] verdicts of the rollouts.
+        settings: the estimator's name and parameters.
+        state: for ``running`` the history [G, W] of the batch's prompts.
+
+    Raises:
+        ValueError: ``running`` without its history.
+    """
+    if settings.success == "smoothed":
+        return smoothed_success(correct, settings.smoothing), state
+    if settings.success == "running":
+        if state is None:
+            raise ValueError("the running success rate needs the history of the batch's prompts")
+        return running_success(correct, state)
+    return empirical_success(correct), state
 
 
 def focal_weight(success: NDArray[np.float64], gamma: float) -> Floats:

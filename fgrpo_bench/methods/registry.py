@@ -6,7 +6,6 @@ To add one, write its advantage in ``advantages.py`` (or reuse one) and add an e
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 import numpy as np
 
@@ -21,10 +20,9 @@ from fgrpo_bench.methods.advantages import (
     maxrl,
     rloo,
 )
-from fgrpo_bench.methods.focal import empirical_success, focal_weight, shuffled
+from fgrpo_bench.methods.focal import estimate_success, focal_weight, shuffled
 from fgrpo_bench.methods.surrogates import Surrogate
 
-State = dict[str, Any]
 Advantage = Callable[[Floats, Bools, Settings], Floats]
 
 
@@ -34,19 +32,18 @@ class Weighted:
 
     advantages: Floats
     weights: Floats
-    state: State | None
+    state: Floats | None
 
 
 @dataclass(frozen=True)
 class Focal:
-    """Focal weighting: where the success rate comes from, and the control that deals it anew.
+    """Focal weighting by the success rate that ``Settings.success`` names.
 
     Attributes:
-        success: verdicts [G, N] to success rates [G].
-        shuffle: permute the weights among the active groups, so that difficulty has no say.
+        shuffle: permute the weights among the active groups, so that difficulty has no say
+            (a control).
     """
 
-    success: Callable[[Bools], Floats] = empirical_success
     shuffle: bool = False
 
 
@@ -74,7 +71,7 @@ class Method:
         correct: Bools,
         settings: Settings,
         mean_logp: Floats | None = None,
-        state: State | None = None,
+        state: Floats | None = None,
         rng: np.random.Generator | None = None,
     ) -> Weighted:
         """Return the advantages of a batch of groups.
@@ -85,7 +82,8 @@ class Method:
             settings: conventions and gamma.
             mean_logp: [G, N] mean token log-probability under the sampling policy, nats, for
                 methods that need it.
-            state: what the method returned for the batch before.
+            state: what the method keeps about the batch's prompts, as it returned it at their last
+                visit: with ``settings.success == "running"`` their history [G, W].
             rng: draws of methods that need some.
 
         Raises:
@@ -95,7 +93,8 @@ class Method:
         advantages = self.transform(rewards, correct, settings)
         weights = np.ones(len(rewards))
         if self.focal is not None:
-            weights = focal_weight(self.focal.success(correct), settings.gamma)
+            success, state = estimate_success(correct, settings, state)
+            weights = focal_weight(success, settings.gamma)
             if self.focal.shuffle:
                 if rng is None:
                     raise ValueError(f"{self.name} needs rng")

@@ -198,6 +198,29 @@ def test_training_that_diverges_is_named(micro_preset, with_base, capsys):
     assert not list(with_base.rglob("grpo*/checkpoints/step-*"))
 
 
+@pytest.mark.parametrize("success", ["smoothed", "running"])
+def test_success_estimators_run_resume_and_differ(finished, micro_preset, with_base, success):
+    texts = [f"method.success={success}", "train.pool=40"]
+    (cell,) = cells(str(micro_preset), ["fgrpo"], [8], overrides=texts)
+    (plain,) = cells(str(micro_preset), ["fgrpo"], [8], overrides=["train.pool=40"])
+    root = with_base / "micro"
+
+    def stop_after_twelve(line):
+        if line["step"] == 12:
+            raise Crash
+
+    with pytest.raises(Crash):
+        experiment.run(cell, root / "stopped", stop_after_twelve)
+    for directory, what in (("stopped", cell), ("whole", cell), ("plain", plain)):
+        experiment.run(what, root / directory, lambda _: None)
+    for name in KEPT:
+        assert (root / "stopped" / name).read_bytes() == (root / "whole" / name).read_bytes()
+    first = [read_metrics(root / d)[5] for d in ("whole", "plain")]
+    assert (first[0] == first[1]) == (success == "running"), "the first visit has no history"
+    last = [read_metrics(root / d)[-1]["focal"] for d in ("whole", "plain")]
+    assert last[0] != last[1]
+
+
 def test_every_method_runs(micro_preset, with_base):
     names = [name for name in METHODS if name not in ("grpo", "fgrpo")]
     more = ["--set", "train.steps=8", "--set", "train.learning_rate=3e-3", "--method", *names]

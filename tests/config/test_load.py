@@ -55,6 +55,9 @@ def test_overrides_are_read_as_toml_or_text():
         ("method.gamma=nan", "method.gamma: Input should be"),
         ("evaluation.k=[4,1]", "rising order"),
         ("evaluation.k=[4,16]", "the first of them 1"),
+        ("train.pool=70000", "train.pool (70000) exceeds maze.train_mazes (65536)"),
+        ("method.success=running", "set train.pool below 19200"),
+        ("method.success=mean", "Input should be 'empirical', 'smoothed' or 'running'"),
         ("base.gate=[0.5,2]", "base.gate.1: Input should be less than or equal to 1"),
     ],
 )

@@ -8,7 +8,7 @@ from fgrpo_bench.errors import UserError
 from fgrpo_bench.maze.data import load_mazes
 from fgrpo_bench.maze.evaluate import exact_success
 from fgrpo_bench.maze.recipe import SHIPPED, recipe, require_base, trained_directory
-from fgrpo_bench.maze.sft import epoch_batch, load_base, train_base
+from fgrpo_bench.maze.sft import epoch_index, load_base, train_base
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
 
 
@@ -64,14 +64,12 @@ def test_a_torn_manifest_of_a_base_is_named(tmp_path, text):
 
 
 def test_epochs_show_every_maze_once_in_a_new_order():
-    mazes = load_mazes(load_preset("maze-small", ["maze.train_mazes=50"])[1]).training
-    keys = [k for step in range(25) for k in epoch_batch(mazes, 0, "test", step, 8).keys()]  # noqa: SIM118
-    epochs = [keys[i : i + 50] for i in range(0, 200, 50)]
-    assert all(sorted(epoch) == sorted(mazes.keys()) for epoch in epochs)
+    order = [int(i) for step in range(25) for i in epoch_index(50, 0, "test", step, 8)]
+    epochs = [order[i : i + 50] for i in range(0, 200, 50)]
+    assert all(sorted(epoch) == list(range(50)) for epoch in epochs)
     assert epochs[0] != epochs[1]
-    again = epoch_batch(mazes, 0, "test", 3, 8)
-    assert again.keys() == keys[24:32]
-    assert epoch_batch(mazes, 1, "test", 3, 8).keys() != again.keys()
+    assert epoch_index(50, 0, "test", 3, 8).tolist() == order[24:32]
+    assert epoch_index(50, 1, "test", 3, 8).tolist() != order[24:32]
 
 
 @pytest.mark.slow

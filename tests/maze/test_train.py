@@ -10,7 +10,7 @@ from fgrpo_bench.maze.data import load_mazes, model_shape
 from fgrpo_bench.maze.grid import cells
 from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.rollout import sample
-from fgrpo_bench.maze.sft import epoch_batch
+from fgrpo_bench.maze.sft import epoch_index
 from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
 from fgrpo_bench.maze.train import _step
 from fgrpo_bench.rng import stream
@@ -100,7 +100,7 @@ def test_a_step_equals_the_plain_loop(cell, method):
     theirs, before = copy.deepcopy(ours), copy.deepcopy(ours)
     training = started(ours, 1e-2)
     line = _step(cell, training, data.training)
-    seen = naive_step(cell, theirs, epoch_batch(data.training, 5, "maze-order", 0, 6))
+    seen = naive_step(cell, theirs, data.training.take(epoch_index(300, 5, "maze-order", 0, 6)))
     assert {hits > 0 for hits in seen} == {True, False}, "some groups are homogeneous"
     assert line["reward"] == sum(seen) / (6 * N)
     assert line["active"] == sum(0 < hits < N for hits in seen) / 6

@@ -18,7 +18,9 @@ from fgrpo_bench.methods.focal import (
     focal_weight,
     mean_advantage_scale,
     mean_advantage_scale_of,
+    running_success,
     shuffled,
+    smoothed_success,
 )
 from fgrpo_bench.methods.registry import METHODS, get_method
 from fgrpo_bench.methods.surrogates import Surrogate
@@ -312,3 +314,41 @@ def test_on_policy_all_surrogates_have_the_policy_gradient():
         x = logp.clone().requires_grad_()
         METHODS[name].surrogate.objective(x, logp, adv).sum().backward()
         torch.testing.assert_close(x.grad, adv)
+
+
+@given(verdicts, st.floats(0.01, 10))
+def test_smoothed_success_is_the_posterior_mean(correct, a):
+    values = smoothed_success(correct, a)
+    for group, value in zip(correct.tolist(), values, strict=True):
+        assert value == pytest.approx((sum(group) + a) / (len(group) + 2 * a), rel=1e-12)
+        assert 0 < value < 1
+
+
+@given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 10**6))
+def test_running_success_is_the_mean_of_the_last_visits(window, groups, seed):
+    rng = stream(seed, "test")
+    visits = rng.random((9, groups, 4)) < 0.5
+    history = np.full((groups, window), np.nan)
+    for t, correct in enumerate(visits):
+        rates, history = running_success(correct, history)
+        recent = visits[max(0, t - window) : t + 1].mean(axis=2)
+        np.testing.assert_allclose(rates, recent.mean(axis=0), rtol=1e-12)
+        assert history.shape == (groups, window)
+
+
+def test_the_estimator_is_chosen_by_the_settings():
+    correct = np.array([[True, True, False, False], [True, False, False, False]])
+    history = np.array([[1.0, np.nan], [0.0, 0.0]])
+    for success, rates in (
+        ("empirical", [0.5, 0.25]),
+        ("smoothed", [0.5, 1.5 / 5]),
+        ("running", [0.75, 0.25 / 3]),
+    ):
+        settings = Settings(gamma=2.0, success=success, smoothing=0.5)
+        out = METHODS["fgrpo"].advantage(correct * 1.0, correct, settings, state=history)
+        np.testing.assert_allclose(out.weights, (1 - np.array(rates)) ** 2)
+    np.testing.assert_array_equal(out.state, [[0.5, 1.0], [0.25, 0.0]])
+    base = METHODS["grpo"].advantage(correct * 1.0, correct, settings, state=history)
+    assert base.state is history
+    with pytest.raises(ValueError, match="needs the history"):
+        METHODS["fgrpo"].advantage(correct * 1.0, correct, settings)
