@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from fgrpo_bench.commands.progress import Progress, say
+from fgrpo_bench.commands.progress import progress, say
 from fgrpo_bench.config.load import load_preset
 from fgrpo_bench.executor import Job, run_jobs
 from fgrpo_bench.maze.recipe import base_is_trained, trained_directory
@@ -21,7 +21,8 @@ def base(preset: str, overrides: Sequence[str], out: Path) -> None:
     directory = trained_directory(work, config)
     if not base_is_trained(work, config):
         job = Job(directory.name, "base", config.model_dump(mode="json"), directory)
-        run_jobs([job], Progress(config.base.steps, at_most=True).show)
+        with progress(config.base.steps, at_most=True) as show_step:
+            run_jobs([job], show_step)
     manifest = json.loads((directory / "base.json").read_text("utf-8"))
     write_bytes(out / f"{name}.safetensors", (directory / "base.safetensors").read_bytes())
     words = ["fgrpo-bench", "base", "--preset", Path(preset).name]

@@ -1,10 +1,27 @@
-"""Progress on standard error: plain lines, one per evaluation of a run."""
+"""Progress on standard error: a live display on a terminal, plain lines elsewhere."""
 
 import contextlib
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
 
 from fgrpo_bench.executor import Event, Job
+
+Show = Callable[[Job, Event], None]
+_FIGURES = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+_KEYS = (("reward", "reward"), ("active", "active"), ("focal", "focal"), ("clip_fraction", "clip"))
 
 
 def say(text: str) -> None:
@@ -13,37 +30,66 @@ def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-class Progress:
-    """Turns the events of workers into lines, with the time that a job still needs."""
+@contextmanager
+def progress(steps: int, at_most: bool = False) -> Iterator[Show]:
+    """Show jobs of ``steps`` steps, or of at most so many, while the context lasts."""
+    if sys.stderr.isatty():
+        with live(steps, Console(file=sys.stderr)) as show:
+            yield show
+    else:
+        yield plain(steps, at_most)
 
-    def __init__(self, steps: int, at_most: bool = False) -> None:
-        """Show jobs of ``steps`` steps, or of at most so many."""
-        self._steps = steps
-        self._left = "left at most" if at_most else "left"
-        self._first: dict[str, tuple[int, float]] = {}
 
-    def show(self, job: Job, event: Event) -> None:
-        """Print one event."""
+def plain(steps: int, at_most: bool = False) -> Show:
+    """Return a display of one line per event, with the time that a job still needs."""
+    begun: dict[str, tuple[int, float]] = {}
+
+    def show(job: Job, event: Event) -> None:
         step = int(event["step"])
-        first, start = self._first.setdefault(job.name, (step, time.monotonic()))
-        parts = [f"{job.name}  step {step}/{self._steps}"]
-        for key, name in (
-            ("reward", "reward"),
-            ("active", "active"),
-            ("focal", "focal"),
-            ("clip_fraction", "clip"),
-        ):
-            if event.get(key) is not None:
-                parts.append(f"{name} {event[key]:{'.4f' if key == 'clip_fraction' else '.3f'}}")
-        curve = event.get("pass_at_k", {})
-        shown = [k for k in curve if k == "1" or k == str(max(map(int, curve), key=_near_16))]
-        parts += [f"pass@{k} {curve[k]:.3f}" for k in shown]
+        first, start = begun.setdefault(job.name, (step, time.monotonic()))
+        parts = [f"{job.name}  step {step}/{steps}", *_words(event)]
         if step > first:
             pace = (time.monotonic() - start) / (step - first)
-            minutes, seconds = divmod(round(pace * (self._steps - step)), 60)
-            ended = step == self._steps
-            parts.append("done" if ended else f"{minutes}:{seconds:02} {self._left}")
+            minutes, seconds = divmod(round(pace * (steps - step)), 60)
+            left = f"{minutes}:{seconds:02} left" + (" at most" if at_most else "")
+            parts.append("done" if step == steps else left)
         say("  ".join(parts))
+
+    return show
+
+
+@contextmanager
+def live(steps: int, console: Console) -> Iterator[Show]:
+    """Keep one line per running job: a bar, the latest figures, and the time left."""
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=8, table_column=Column(min_width=8)),
+        MofNCompleteColumn(table_column=Column(min_width=7)),
+        TimeRemainingColumn(compact=True, table_column=Column(min_width=5)),
+        # What is left of the line is for the figures, the most wanted first.
+        TextColumn("{task.fields[words]}", markup=False, table_column=_FIGURES),
+    )
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=console, expand=True) as display:
+
+        def show(job: Job, event: Event) -> None:
+            if job.name not in tasks:
+                tasks[job.name] = display.add_task(job.name, total=steps, words="")
+            words = " ".join(_words(event)[::-1])
+            display.update(tasks[job.name], completed=int(event["step"]), words=words)
+
+        yield show
+
+
+def _words(event: Event) -> list[str]:
+    """Return the figures of an event that a person watches."""
+    words = []
+    for key, name in _KEYS:
+        if event.get(key) is not None:
+            words.append(f"{name} {event[key]:{'.4f' if key == 'clip_fraction' else '.3f'}}")
+    curve = event.get("pass_at_k", {})
+    shown = [k for k in curve if k == "1" or k == str(max(map(int, curve), key=_near_16))]
+    return words + [f"pass@{k} {curve[k]:.3f}" for k in shown]
 
 
 def _near_16(k: int) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fgrpo_bench.commands.dry_run import show
-from fgrpo_bench.commands.progress import Progress, say
+from fgrpo_bench.commands.progress import progress, say
 from fgrpo_bench.executor import Job, cores, run_jobs
 from fgrpo_bench.maze.grid import Cell, cells
 from fgrpo_bench.maze.recipe import base_is_trained, require_base, trained_directory
@@ -74,13 +74,15 @@ def _train(
         say(f"training the base first: at most {config.base.steps} supervised steps")
         directory = trained_directory(root, config)
         job = Job(directory.name, "base", config.model_dump(mode="json"), directory)
-        run_jobs([job], Progress(config.base.steps, at_most=True).show)
+        with progress(config.base.steps, at_most=True) as show_step:
+            run_jobs([job], show_step)
     if complaint := load_base(config, root).complaint(config.base.gate):
         say(f"warning: {complaint}")
     if force:
         clear([root / cell.name for cell in waiting])
     jobs = [Job(cell.name, "cell", cell.to_json(), root / cell.name) for cell in waiting]
-    run_jobs(jobs, Progress(config.train.steps).show)
+    with progress(config.train.steps) as show_step:
+        run_jobs(jobs, show_step)
 
 
 def _conclude(grid: list[Cell], root: Path) -> None:

@@ -1,9 +1,11 @@
 """Progress lines: what they show, and the time left."""
 
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
 from fgrpo_bench.commands import progress
 from fgrpo_bench.executor import Job
@@ -14,7 +16,7 @@ JOB = Job("fgrpo-n8-g1-s0", "cell", {}, Path())
 def test_a_line_has_what_the_run_is_doing(capsys, monkeypatch):
     clock = SimpleNamespace(monotonic=lambda: clock.now, now=100.0)
     monkeypatch.setattr(progress, "time", clock)
-    show = progress.Progress(200).show
+    show = progress.plain(200)
     show(JOB, {"event": "progress", "step": 0, "pass_at_k": {"1": 0.25, "16": 0.75, "32": 0.8}})
     clock.now = 119.9
     show(
@@ -35,10 +37,30 @@ def test_a_line_has_what_the_run_is_doing(capsys, monkeypatch):
 def test_a_bounded_job_says_so(at_most, text, capsys, monkeypatch):
     clock = SimpleNamespace(monotonic=lambda: clock.now, now=0.0)
     monkeypatch.setattr(progress, "time", clock)
-    show = progress.Progress(40, at_most).show
+    show = progress.plain(40, at_most)
     for step in (0, 10, 40):
         clock.now = float(step)
         show(JOB, {"event": "progress", "step": step, "pass_at_k": {"1": 0.1}})
     lines = capsys.readouterr().err.splitlines()
     assert lines[1].endswith(text)
     assert lines[2].endswith("done")
+
+
+def test_a_terminal_gets_one_live_line_per_job():
+    out = StringIO()
+    console = Console(file=out, force_terminal=True, width=120, color_system=None)
+    other = Job("[red]odd", "cell", {}, Path())
+    with progress.live(200, console) as show:
+        show(JOB, {"event": "progress", "step": 50, "reward": 0.5, "pass_at_k": {"1": 0.25}})
+        show(other, {"event": "progress", "step": 200, "pass_at_k": {"1": 0.75}})
+    lines = out.getvalue().rpartition("fgrpo-n8-g1-s0")[2].splitlines()
+    assert " 50/200" in lines[0]
+    assert "pass@1 0.250 reward 0.500" in lines[0]
+    assert "[red]odd" in lines[1]
+    assert "200/200" in lines[1]
+
+
+def test_plain_lines_where_there_is_no_terminal(capsys):
+    with progress.progress(10) as show:
+        show(JOB, {"event": "progress", "step": 10, "pass_at_k": {"1": 0.5}})
+    assert capsys.readouterr().err == "fgrpo-n8-g1-s0  step 10/10  pass@1 0.500\n"
