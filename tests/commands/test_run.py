@@ -304,7 +304,10 @@ def children(pid: int) -> list[int]:
         return []
 
 
-def test_sigkill_at_random_times_and_resume_give_the_same_files(finished, micro_preset, tmp_path):
+@pytest.mark.parametrize("wanted", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_sigkill_at_random_times_and_resume_give_the_same_files(
+    finished, micro_preset, tmp_path, wanted
+):
     """Kill the command and its workers at uniformly random times, writes included, then resume.
 
     Each kill has a run of its own, base training included, and hits it alive: the times are
@@ -313,9 +316,9 @@ def test_sigkill_at_random_times_and_resume_give_the_same_files(finished, micro_
     theirs, begun = contents(finished), time.monotonic()
     whole = start(micro_preset, tmp_path / "whole", "--method", "fgrpo")
     whole.communicate()
-    length, clock, kills = time.monotonic() - begun, random.Random(0), 0
+    length, clock, kills = time.monotonic() - begun, random.Random(wanted), 0
     assert whole.returncode == 0
-    while kills < 3:
+    while kills < wanted:
         out = tmp_path / str(kills)
         process = start(micro_preset, out, "--method", "fgrpo")
         time.sleep(clock.uniform(0, length))
@@ -454,6 +457,46 @@ def test_a_damaged_checkpoint_is_named_and_kept(micro_preset, with_base, capsys)
     assert checkpoint.name in last
     assert "delete it to start over" in last
     assert checkpoint.stat().st_size == 1000
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of one mebibyte, mounted for the test."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting a small file system is not permitted here")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_nothing_is_lost(finished, micro_preset, small_disk, capsys):
+    (base,) = (finished / "micro").glob("base-*")
+    shutil.copytree(base, small_disk / "micro" / base.name)
+    filler = small_disk / "filler"
+    for room in (0, 30_000, 60_000, 120_000):
+        free = shutil.disk_usage(small_disk).free
+        filler.write_bytes(b"0" * max(0, free - room))
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments(micro_preset, small_disk, "--method", "fgrpo"))
+        assert exit_.value.code == 2
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.startswith("fgrpo-bench: ")
+        assert "No space left on device" in last
+        filler.unlink()
+    main(arguments(micro_preset, small_disk, "--method", "fgrpo"))
+    theirs, ours = contents(finished), contents(small_disk)
+    assert len(ours) == len(KEPT)
+    assert all(theirs[name] == data for name, data in ours.items())
+
+
+def test_a_read_only_directory_is_one_line(micro_preset, small_disk, capsys):
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments(micro_preset, small_disk, "--method", "fgrpo"))
+    assert exit_.value.code == 2
+    assert "Read-only file system" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_report_draws_and_tabulates(finished, tmp_path, capsys):
