@@ -77,6 +77,7 @@ class TrainSection(Section):
     """The RL run: each step samples ``prompts`` groups and splits them over ``minibatches``.
 
     Prompts are the first ``pool`` training mazes (all if not set), cycled in shuffled epochs.
+    ``entropy`` and ``kl`` are the coefficients of an entropy bonus and of a KL penalty to the base.
     """
 
     steps: PositiveInt
@@ -86,6 +87,8 @@ class TrainSection(Section):
     learning_rate: PositiveFloat
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
     max_grad_norm: PositiveFloat = 1.0
+    entropy: Annotated[float, Field(ge=0)] = 0.0
+    kl: Annotated[float, Field(ge=0)] = 0.0
 
     @model_validator(mode="after")
     def _check(self) -> "TrainSection":

@@ -1,5 +1,6 @@
 """One cell of a maze experiment: base, RL, exact evaluation, and the files of its run directory."""
 
+import copy
 import hashlib
 import json
 import os
@@ -48,12 +49,14 @@ def run(cell: Cell, directory: Path, progress: Progress) -> None:
         manifest = resume_manifest(directory, _manifest(cell, data, base))
         write_manifest(directory, manifest)
         stages = {"guesser": _guesser(data, mazes), "base": _stage(cell, base.model, mazes)}
+        reference = copy.deepcopy(base.model)
         training = new_training(base.model, config.train.learning_rate, config.train.weight_decay)
         if config.method.success == "running":
             pool = config.train.pool or len(data.training)
             training.history = torch.full((pool, config.method.window), torch.nan).double()
         restore_training(directory / "checkpoints", training)
-        train(cell, training, (data.training, mazes), directory, progress)
+        sets = data.training, mazes
+        train(cell, training, reference, sets, directory, progress)
         stages["final"] = _stage(cell, training.model, mazes)
         save_weights(directory / "checkpoints" / "final.safetensors", training.model)
         problems = _problems(cell, mazes, stages)

@@ -11,10 +11,11 @@ from fgrpo_bench.maze.checkpoint import Training, check_finite, save_training
 from fgrpo_bench.maze.evaluate import exact_success
 from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.grid import Cell
+from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.rollout import Rollouts, sample
 from fgrpo_bench.maze.sft import Progress, epoch_index
 from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
-from fgrpo_bench.maze.update import backward, node_weights
+from fgrpo_bench.maze.update import Regulariser, backward, drift, node_weights
 from fgrpo_bench.methods.advantages import Bools, active_groups
 from fgrpo_bench.methods.registry import Method, Weighted, get_method
 from fgrpo_bench.rng import stream
@@ -25,6 +26,7 @@ from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
 def train(
     cell: Cell,
     training: Training,
+    reference: Transformer,
     mazes: tuple[Mazes, Mazes],
     directory: Path,
     progress: Progress,
@@ -34,12 +36,14 @@ def train(
     Args:
         cell: configuration, method, group size and seed.
         training: model and optimiser, fresh or restored.
+        reference: the base model, which drift and the KL penalty are measured from.
         mazes: training and evaluation mazes.
         directory: the run's directory.
         progress: receives each evaluation's metrics.
     """
     config = cell.config
     every, steps = config.evaluation.every, config.train.steps
+    regulariser = Regulariser(config.train.entropy, config.train.kl, reference)
     metrics = Metrics(directory, training.step if training.totals else -1)
     try:
         if not training.totals:
@@ -51,11 +55,12 @@ def train(
             progress(line)
         recent: list[dict[str, Any]] = []
         while training.step < steps:
-            line = _step(cell, training, mazes[0])
+            line, rollouts = _step(cell, training, mazes[0], regulariser)
             recent.append(line)
             due = training.step % every == 0 or training.step == steps
             if due:
                 line |= _evaluation(config, training, mazes[1])
+                line |= drift(training.model, reference, rollouts)
             metrics.append(line)
             if due:
                 metrics.sync()
@@ -82,8 +87,10 @@ def _evaluation(config: MazeConfig, training: Training, mazes: Mazes) -> dict[st
     return {"pass_at_k": dict(zip(map(str, ks), curve.tolist(), strict=True))}
 
 
-def _step(cell: Cell, training: Training, mazes: Mazes) -> dict[str, Any]:
-    """One rollout and its updates; returns the step's line of metrics."""
+def _step(
+    cell: Cell, training: Training, mazes: Mazes, regulariser: Regulariser
+) -> tuple[dict[str, Any], Rollouts]:
+    """One rollout and its updates; returns the step's line of metrics and its samples."""
     config, settings, seed = cell.config, cell.settings, cell.seed
     method, step, section = get_method(cell.method), training.step, config.train
     pool = section.pool or len(mazes)
@@ -108,12 +115,12 @@ def _step(cell: Cell, training: Training, mazes: Mazes) -> dict[str, Any]:
     )
     if history is not None and weighted.state is not None:
         history[index] = torch.from_numpy(weighted.state)
-    losses, clipped = _update(config, method, training, rollouts, weighted)
+    losses, clipped = _update(config, method, training, rollouts, weighted, regulariser)
     training.step += 1
     check_finite(training)
     _count(training, rollouts, correct, clipped)
     active = active_groups(correct)
-    return {
+    line = {
         "step": training.step,
         "reward": float(rewards.mean()),
         "active": float(active.mean()),
@@ -122,6 +129,7 @@ def _step(cell: Cell, training: Training, mazes: Mazes) -> dict[str, Any]:
         "loss": losses,
         "tokens": rollouts.tokens,
     }
+    return line, rollouts
 
 
 def _update(
@@ -130,6 +138,7 @@ def _update(
     training: Training,
     rollouts: Rollouts,
     weighted: Weighted,
+    regulariser: Regulariser,
 ) -> tuple[float, float]:
     """Take one optimiser step per mini-batch; return the mean loss and the clipped tokens.
 
@@ -142,7 +151,9 @@ def _update(
     loss = clipped = 0.0
     for groups in np.split(np.arange(section.prompts), section.minibatches):
         training.optimizer.zero_grad(set_to_none=False)
-        stats = backward(training.model, rollouts, weights, groups, method.surrogate, divisor)
+        stats = backward(
+            training.model, rollouts, weights, groups, method.surrogate, divisor, regulariser
+        )
         torch.nn.utils.clip_grad_norm_(training.model.parameters(), section.max_grad_norm)
         training.optimizer.step()
         loss += stats.loss / section.minibatches

@@ -137,11 +137,72 @@ class UpdateStats:
     clipped: float
 
 
-def node_log_probs(model: Transformer, packed: PackedTries) -> Tensor:
-    """Return the log-probability of each scored node under the model, [K], in nats."""
+@dataclass(frozen=True)
+class Regulariser:
+    """What is added to the loss over all response tokens, homogeneous groups included.
+
+    Attributes:
+        entropy: coefficient of the entropy bonus (arXiv 2602.06717, appendix L: GRPO-H).
+        kl: coefficient of the KL penalty to the reference, in Schulman's k3 form (GRPO-KL).
+        reference: the model the penalty and the logged drift compare with: the base.
+    """
+
+    entropy: float
+    kl: float
+    reference: Transformer
+
+    @property
+    def acts(self) -> bool:
+        """Whether the loss changes at all."""
+        return bool(self.entropy or self.kl)
+
+    def loss(self, log_probs: Tensor, logp: Tensor, packed: PackedTries, count: Tensor) -> Tensor:
+        """Return the penalty summed over tokens, to be minimised.
+
+        Args:
+            log_probs: [K, V] log-probabilities at each scored node's place, nats.
+            logp: [K] log-probability of the node's token.
+            packed: the rows they come from.
+            count: [K] samples through the node.
+        """
+        out = -self.entropy * (count * _entropy(log_probs)).sum()
+        if self.kl:
+            with torch.no_grad():
+                reference = _chosen(place_log_probs(self.reference, packed), packed)
+            gap = reference - logp
+            out = out + self.kl * (count * (gap.exp() - gap - 1)).sum()
+        return out
+
+
+def _entropy(log_probs: Tensor) -> Tensor:
+    return -(log_probs.exp() * log_probs).sum(dim=-1)
+
+
+def place_log_probs(model: Transformer, packed: PackedTries) -> Tensor:
+    """Return the log-probabilities over the vocabulary at each scored node, [K, V], in nats."""
     hidden = model(packed.tokens, packed.positions, packed.mask)
-    log_probs = model.log_probs(hidden[packed.row, packed.before])
+    return model.log_probs(hidden[packed.row, packed.before])
+
+
+def _chosen(log_probs: Tensor, packed: PackedTries) -> Tensor:
     return log_probs[torch.arange(len(packed.node)), packed.token]
+
+
+def drift(model: Transformer, reference: Transformer, rollouts: Rollouts) -> dict[str, float]:
+    """Return how far a policy is from its reference.
+
+    ``kl_to_base`` is KL(policy || reference) in nats per token, exact at each sampled prefix and
+    averaged over the samples; ``distance_to_base`` the Euclidean distance of the weights.
+    """
+    packed = pack(rollouts, np.arange(len(rollouts.prompts)))
+    with torch.inference_mode():
+        ours, theirs = place_log_probs(model, packed), place_log_probs(reference, packed)
+        kl = (ours.exp() * (ours - theirs)).sum(dim=-1).double()
+        count = torch.from_numpy(rollouts.count[packed.node])
+        pairs = zip(model.parameters(), reference.parameters(), strict=True)
+        square = sum(float((a - b).double().square().sum()) for a, b in pairs)
+    mean = float((kl * count).sum()) / rollouts.tokens
+    return {"kl_to_base": mean, "distance_to_base": square**0.5}
 
 
 def backward(
@@ -151,11 +212,13 @@ def backward(
     groups: Nodes,
     surrogate: Surrogate,
     divisor: float,
+    regulariser: Regulariser | None = None,
 ) -> UpdateStats:
-    """Add the gradient of one mini-batch's surrogate loss to the model.
+    """Add the gradient of one mini-batch's loss to the model.
 
-    Groups whose advantages are all zero carry no signal and are not run; their tokens are in the
-    divisor all the same, so that methods which drop different groups take equal step sizes.
+    Groups whose advantages are all zero carry no signal and are not run unless a regulariser
+    acts on them; their tokens are in the divisor all the same, so that methods which drop
+    different groups take equal step sizes.
 
     Args:
         model: the policy.
@@ -164,20 +227,26 @@ def backward(
         groups: [B] groups of the mini-batch.
         surrogate: the clip rule.
         divisor: answer tokens per mini-batch, homogeneous groups included.
+        regulariser: entropy bonus and KL penalty, if any.
     """
+    regularised = regulariser is not None and regulariser.acts
     signal = np.zeros(len(rollouts.prompts), dtype=np.bool_)
     np.logical_or.at(signal, rollouts.group, (weights.positive > 0) | (weights.negative < 0))
-    active = groups[signal[groups]]
+    active = groups if regularised else groups[signal[groups]]
     if not len(active):
         return UpdateStats(0.0, 0.0)
     packed = pack(rollouts, active)
-    logp = node_log_probs(model, packed)
+    log_probs = place_log_probs(model, packed)
+    logp = _chosen(log_probs, packed)
     old, positive, negative = (
         torch.from_numpy(x[packed.node]).to(logp.dtype)
         for x in (rollouts.logp, weights.positive, weights.negative)
     )
     gain = surrogate.objective(logp, old, positive) + surrogate.objective(logp, old, negative)
     loss = -gain.sum() / divisor
+    if regularised and regulariser is not None:
+        count = torch.from_numpy(rollouts.count[packed.node]).to(logp.dtype)
+        loss = loss + regulariser.loss(log_probs, logp, packed, count) / divisor
     loss.backward()  # type: ignore[no-untyped-call]
     high, low = surrogate.clipped(logp.detach(), old)
     clipped = (weights.n_positive[packed.node] * high.numpy()).sum()

@@ -82,6 +82,9 @@ def test_run_writes_what_the_contract_says(finished):
     final = next(r for r in results.benchmarks if (r.stage, r.stratum) == ("final", None))
     assert lines[-1]["pass_at_k"] == final.pass_at_k
     assert any(line.get("focal") and line["focal"] < 1 for line in lines)
+    drifts = [line["distance_to_base"] for line in lines if "kl_to_base" in line]
+    assert len(drifts) == 6
+    assert drifts == sorted(drifts)
 
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["command"].endswith("--method fgrpo --n 8 --gamma 1 --seed 0")
@@ -219,6 +222,18 @@ def test_success_estimators_run_resume_and_differ(finished, micro_preset, with_b
     assert (first[0] == first[1]) == (success == "running"), "the first visit has no history"
     last = [read_metrics(root / d)[-1]["focal"] for d in ("whole", "plain")]
     assert last[0] != last[1]
+
+
+def test_regularisers_hold_the_policy_near_the_base(micro_preset, with_base):
+    """A strong KL penalty shortens the way; an entropy bonus keeps more entropy, so another way."""
+    last = {}
+    for texts in ([], ["train.kl=5"], ["train.entropy=0.5"]):
+        (cell,) = cells(str(micro_preset), ["grpo"], [8], overrides=texts)
+        directory = with_base / "micro" / cell.name
+        experiment.run(cell, directory, lambda _: None)
+        last["".join(texts)] = read_metrics(directory)[-1]
+    assert last["train.kl=5"]["kl_to_base"] < 0.7 * last[""]["kl_to_base"]
+    assert last["train.entropy=0.5"]["kl_to_base"] != last[""]["kl_to_base"]
 
 
 def test_every_method_runs(micro_preset, with_base):

@@ -13,6 +13,7 @@ from fgrpo_bench.maze.rollout import sample
 from fgrpo_bench.maze.sft import epoch_index
 from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
 from fgrpo_bench.maze.train import _step
+from fgrpo_bench.maze.update import Regulariser
 from fgrpo_bench.rng import stream
 from tests.maze.tiny import sequences
 
@@ -46,6 +47,10 @@ def _skilled_weights(cell, data):
             _sft_step(cell.config, data, training)
         _cache.update(training.model.state_dict())
     return _cache
+
+
+def plain(reference):
+    return Regulariser(0.0, 0.0, reference)
 
 
 def started(model, rate):
@@ -99,7 +104,7 @@ def test_a_step_equals_the_plain_loop(cell, method):
     ours = skilled(cell, data)
     theirs, before = copy.deepcopy(ours), copy.deepcopy(ours)
     training = started(ours, 1e-2)
-    line = _step(cell, training, data.training)
+    line, _ = _step(cell, training, data.training, plain(before))
     seen = naive_step(cell, theirs, data.training.take(epoch_index(300, 5, "maze-order", 0, 6)))
     assert {hits > 0 for hits in seen} == {True, False}, "some groups are homogeneous"
     assert line["reward"] == sum(seen) / (6 * N)
@@ -116,12 +121,12 @@ def test_a_checkpoint_restores_everything_a_step_depends_on(cell, tmp_path):
     cell = cell("fgrpo")
     data = load_mazes(cell.config)
     one = started(skilled(cell, data), 1e-2)
-    _step(cell, one, data.training)
+    _step(cell, one, data.training, plain(one.model))
     save_training(tmp_path, one)
     two = started(skilled(cell, data), 1e-2)
     restore_training(tmp_path, two)
     assert (two.step, two.totals) == (1, one.totals)
-    lines = [_step(cell, training, data.training) for training in (one, two)]
+    lines = [_step(cell, t, data.training, plain(t.model))[0] for t in (one, two)]
     assert lines[0] == lines[1]
     for a, b in zip(one.model.parameters(), two.model.parameters(), strict=True):
         assert torch.equal(a, b)
@@ -132,7 +137,7 @@ def test_a_step_without_signal_still_steps_alike_after_a_resume(cell, tmp_path):
     cell = cell("grpo")
     data = load_mazes(cell.config)
     one = started(skilled(cell, data), 1e-2)
-    _step(cell, one, data.training)
+    _step(cell, one, data.training, plain(one.model))
     save_training(tmp_path, one)
     two = started(skilled(cell, data), 1e-2)
     restore_training(tmp_path, two)

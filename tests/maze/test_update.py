@@ -10,7 +10,7 @@ import torch
 from fgrpo_bench.maze.generate import grow
 from fgrpo_bench.maze.rollout import sample
 from fgrpo_bench.maze.tokens import encode_prompts
-from fgrpo_bench.maze.update import backward, node_weights
+from fgrpo_bench.maze.update import Regulariser, backward, drift, node_weights
 from fgrpo_bench.methods.registry import METHODS
 from fgrpo_bench.rng import stream
 from tests.maze.tiny import sequences, small_model
@@ -79,3 +79,55 @@ def test_trie_gradient_equals_per_sample_loop(name, off_policy, positions):
     slow_grad = torch.cat([p.grad.flatten() for p in slow.parameters()])
     assert slow_grad.norm() > 1e-3
     assert (fast_grad - slow_grad).norm() <= 1e-5 * slow_grad.norm()
+
+
+@pytest.mark.parametrize(("entropy", "kl"), [(0.3, 0.0), (0.0, 0.7), (0.2, 0.5)])
+def test_regularised_gradient_equals_per_sample_loop(entropy, kl):
+    """Entropy bonus and k3 penalty are token means over all samples, homogeneous groups too."""
+    model, rollouts, advantages = rolled_out("learned")
+    reference, surrogate = small_model(seed=9), METHODS["grpo"].surrogate
+    slow, groups = copy.deepcopy(model), np.array([0, 2, 3, 4])
+    weights, regulariser = node_weights(rollouts, advantages), Regulariser(entropy, kl, reference)
+    stats = backward(model, rollouts, weights, groups, surrogate, 37.0, regulariser)
+    loss, _ = naive_backward(slow, rollouts, advantages, groups, surrogate, 37.0)
+    extra = torch.zeros(())
+    for group in groups:
+        prompt = torch.from_numpy(rollouts.prompts[group])
+        for tokens, _ in sequences(rollouts)[group]:
+            ids = torch.cat((prompt, torch.tensor(tokens)))[None]
+            rows = []
+            for net in (slow, reference):
+                hidden = net(ids, torch.arange(ids.shape[1]))
+                rows.append(net.log_probs(hidden[0, len(prompt) - 1 : -1]))
+            ours, theirs = rows[0], rows[1].detach()
+            extra = extra + entropy * (ours.exp() * ours).sum()
+            gap = (theirs - ours)[torch.arange(len(tokens)), tokens]
+            extra = extra + kl * (gap.exp() - gap - 1).sum()
+    (extra / 37.0).backward()
+    assert stats.loss == pytest.approx(loss + extra.item() / 37.0, rel=1e-5)
+    fast_grad = torch.cat([p.grad.flatten() for p in model.parameters()])
+    slow_grad = torch.cat([p.grad.flatten() for p in slow.parameters()])
+    assert (fast_grad - slow_grad).norm() <= 1e-5 * slow_grad.norm()
+    assert all(p.grad is None for p in reference.parameters())
+
+
+def test_drift_is_the_mean_kl_at_the_sampled_prefixes():
+    model, rollouts, _ = rolled_out("learned")
+    reference = small_model(seed=9)
+    total = 0.0
+    for group, samples in enumerate(sequences(rollouts)):
+        prompt = torch.from_numpy(rollouts.prompts[group])
+        for tokens, _ in samples:
+            ids = torch.cat((prompt, torch.tensor(tokens)))[None]
+            with torch.no_grad():
+                ours, theirs = (
+                    net.log_probs(net(ids, torch.arange(ids.shape[1]))[0, len(prompt) - 1 : -1])
+                    for net in (model, reference)
+                )
+            total += (ours.exp() * (ours - theirs)).sum().item()
+    out = drift(model, reference, rollouts)
+    assert out["kl_to_base"] == pytest.approx(total / rollouts.tokens, rel=1e-4)
+    flat = [torch.cat([p.detach().flatten() for p in m.parameters()]) for m in (model, reference)]
+    assert out["distance_to_base"] == pytest.approx((flat[0] - flat[1]).norm().item(), rel=1e-5)
+    same = drift(model, copy.deepcopy(model), rollouts)
+    assert same == {"kl_to_base": pytest.approx(0, abs=1e-7), "distance_to_base": 0.0}
