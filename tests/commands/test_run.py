@@ -1,5 +1,6 @@
 """The main job from end to end on a tiny preset: run, stop, resume, compare, report."""
 
+import hashlib
 import json
 import os
 import random
@@ -559,6 +560,34 @@ def test_report_keeps_configurations_apart_and_refuses_the_same_run_twice(
     with pytest.raises(SystemExit):
         main(["report", str(one), str(with_base / "copy"), "--out", str(with_base / "r")])
     assert "are the same run" in capsys.readouterr().err
+
+
+def test_report_has_a_section_per_comparison(finished, micro_preset, with_base, capsys):
+    """Other problems are another table and other figures, never another row."""
+    more = ["--method", "grpo", "--set", "evaluation.split=tuning", "--set", "train.steps=4"]
+    main(arguments(micro_preset, with_base, *more))
+    main(["report", str(finished), str(with_base), "--out", str(with_base / "r")])
+    assert "maze-9x9-tuning" in capsys.readouterr().out
+    text = (with_base / "r" / "report.md").read_text()
+    assert text.count("## micro") == 2
+    for number in (1, 2):
+        assert f"![pass_at_k-{number}](pass_at_k-{number}.png)" in text
+        assert (with_base / "r" / f"dynamics-{number}.svg").exists()
+
+
+def test_base_writes_a_checkpoint_with_its_manifest(finished, micro_preset, tmp_path, capsys):
+    """The command makes the very base that a run with base.train=true makes."""
+    main(["base", "--preset", str(micro_preset), "--out", str(tmp_path)])
+    (trained,) = (finished / "micro").glob("base-*")
+    weights = (tmp_path / "micro.safetensors").read_bytes()
+    assert weights == (trained / "base.safetensors").read_bytes()
+    manifest = json.loads((tmp_path / "micro.json").read_text())
+    assert manifest["command"] == "fgrpo-bench base --preset micro.toml"
+    assert manifest["weights_sha256"] == hashlib.sha256(weights).hexdigest()
+    assert "pass on the tuning mazes @1 0." in capsys.readouterr().out
+    stamp = (tmp_path / "micro-work").stat().st_mtime_ns
+    main(["base", "--preset", str(micro_preset), "--out", str(tmp_path)])
+    assert (tmp_path / "micro-work").stat().st_mtime_ns == stamp
 
 
 def test_report_names_unfinished_runs_and_refuses_damaged_ones(finished, tmp_path, capsys):
