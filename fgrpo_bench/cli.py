@@ -167,9 +167,9 @@ def dispatch(command: Command) -> None:
 
         report(command.runs, command.out)
     elif isinstance(command, Base):
-        from fgrpo_bench.commands.base import base
+        from fgrpo_bench.commands.base import make_base
 
-        base(command.preset, [text for texts in command.set for text in texts], command.out)
+        make_base(command.preset, [text for texts in command.set for text in texts], command.out)
     elif isinstance(command, Presets):
         from fgrpo_bench.commands.presets import presets
 

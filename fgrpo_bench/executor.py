@@ -52,34 +52,36 @@ def run_jobs(jobs: Sequence[Job], on_event: Callable[[Job, Event], None]) -> Non
         on_event: receives every progress event, in this process.
 
     Raises:
-        UserError: a job met bad input; the others are stopped, their work kept.
-        Interrupted: a worker was killed.
-        Failed: a worker broke down.
+        UserError: a job met bad input; raised when the others have ended.
+        Failed: a worker broke down; raised when the others have ended.
+        Interrupted: a worker was killed; the others are stopped, their work kept.
         KeyboardInterrupt: passed on after the workers are stopped.
     """
     waiting, running = list(jobs), dict[str, subprocess.Popen[str]]()
     events: queue.Queue[tuple[Job, Event]] = queue.Queue()
+    trouble: UserError | Failed | None = None
     try:
         while waiting or running:
             while waiting and len(running) < cores():
                 job = waiting.pop(0)
                 running[job.name] = _start(job, events)
             job, event = events.get()
-            if event["event"] == "end":
-                running.pop(job.name)
-            elif event["event"] == "error":
-                raise UserError(event["message"])
-            elif event["event"] == "killed":
-                raise Interrupted(f"{job.name}: {event['message']}")
-            elif event["event"] == "failed":
-                raise Failed(f"{job.name}: {event['message']}")
-            else:
+            if event["event"] == "progress":
                 on_event(job, event)
+                continue
+            running.pop(job.name)
+            if event["event"] == "killed":
+                raise Interrupted(f"{job.name}: {event['message']}")
+            if event["event"] in ("error", "failed") and trouble is None:
+                kind = UserError if event["event"] == "error" else Failed
+                trouble = kind(f"{job.name}: {event['message']}")
     finally:
         for process in running.values():
             process.kill()
         for process in running.values():
             process.wait()
+    if trouble is not None:
+        raise trouble
 
 
 def _start(job: Job, events: "queue.Queue[tuple[Job, Event]]") -> subprocess.Popen[str]:

@@ -55,19 +55,30 @@ def test_a_kill_is_an_interruption(tmp_path, monkeypatch):
         run_jobs([job(tmp_path)], lambda *_: None)
 
 
-def test_the_other_workers_are_stopped(tmp_path, monkeypatch):
-    script = (
-        "import time; name = json.loads(sys.stdin.readline())['directory'];\n"
-        "if name.endswith('bad'): tell(event='error', message='stop')\n"
-        "else: time.sleep(60)"
-    )
-    scripted(monkeypatch, script)
+TWO = (
+    "import time; name = json.loads(sys.stdin.readline())['directory'];\n"
+    "if name.endswith('bad'): {bad}\n"
+    "else: time.sleep({seconds}); tell(event='progress', step=1); tell(event='end')"
+)
+
+
+def test_one_bad_job_does_not_stop_the_others(tmp_path, monkeypatch):
+    scripted(monkeypatch, TWO.format(bad="tell(event='error', message='mend')", seconds=0.5))
+    done = []
+    jobs = [job(tmp_path, name) for name in ("bad", "a", "b", "c")]
+    with pytest.raises(UserError, match="bad: mend"):
+        run_jobs(jobs, lambda job, event: done.append(job.name))
+    assert sorted(done) == ["a", "b", "c"]
+
+
+def test_a_kill_stops_the_others(tmp_path, monkeypatch):
+    scripted(monkeypatch, TWO.format(bad="import os; os.kill(os.getpid(), 9)", seconds=60))
     monkeypatch.setattr(executor, "cores", lambda: 2)
     started = []
     start = executor._start
     monkeypatch.setattr(
         executor, "_start", lambda job, events: started.append(start(job, events)) or started[-1]
     )
-    with pytest.raises(UserError, match="stop"):
+    with pytest.raises(Interrupted, match="bad"):
         run_jobs([job(tmp_path, "good"), job(tmp_path, "bad")], lambda *_: None)
     assert all(process.poll() is not None for process in started)

@@ -1,18 +1,18 @@
 """``fgrpo-bench base``: make the base checkpoint of a preset."""
 
-import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from fgrpo_bench.commands.progress import progress, say
 from fgrpo_bench.config.load import load_preset
+from fgrpo_bench.errors import UserError
 from fgrpo_bench.executor import Job, run_jobs
 from fgrpo_bench.maze.recipe import base_is_trained, trained_directory
 from fgrpo_bench.rundir.atomic import write_bytes, write_json
 
 
-def base(preset: str, overrides: Sequence[str], out: Path) -> None:
+def make_base(preset: str, overrides: Sequence[str], out: Path) -> None:
     """Train a preset's base, resumable, and write it with its manifest into ``out``."""
     from fgrpo_bench.maze.sft import load_base
 
@@ -23,12 +23,15 @@ def base(preset: str, overrides: Sequence[str], out: Path) -> None:
         job = Job(directory.name, "base", config.model_dump(mode="json"), directory)
         with progress(config.base.steps, at_most=True) as show_step:
             run_jobs([job], show_step)
-    manifest = json.loads((directory / "base.json").read_text("utf-8"))
+    base = load_base(config, work)
+    there = out / f"{name}.json"
+    if there.exists() and base.manifest["recipe_hash"] not in there.read_text("utf-8"):
+        raise UserError(f"{there} describes a base of another recipe: choose another --out")
     write_bytes(out / f"{name}.safetensors", (directory / "base.safetensors").read_bytes())
     words = ["fgrpo-bench", "base", "--preset", Path(preset).name]
     command = shlex.join(words + [word for text in overrides for word in ("--set", text)])
-    write_json(out / f"{name}.json", {"command": command, **manifest})
-    if complaint := load_base(config, work).complaint(config.base.gate):
+    write_json(there, {"command": command, **base.manifest})
+    if complaint := base.complaint(config.base.gate):
         say(f"warning: {complaint}")
-    curve = "  ".join(f"@{k} {v:.3f}" for k, v in manifest["tuning_pass_at_k"].items())
+    curve = "  ".join(f"@{k} {v:.3f}" for k, v in base.manifest["tuning_pass_at_k"].items())
     print(f"{out / name}.safetensors: pass on the tuning mazes {curve}")

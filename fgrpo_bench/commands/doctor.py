@@ -2,9 +2,10 @@
 
 import os
 import platform
+import re
 import shutil
 import tempfile
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from fgrpo_bench import __version__
@@ -14,7 +15,7 @@ _HERE = Path(__file__).resolve().parents[1]
 
 
 def doctor() -> None:
-    """Print versions against the tested set, cores, memory, GPU and writable places."""
+    """Print versions against the tested set, cores, GPU and writable places."""
     print(f"fgrpo-bench {__version__}, Python {platform.python_version()}, {platform.system()}")
     print(f"cores: {cores()} usable; one worker each")
     print(f"GPU: {_gpu()}")
@@ -23,7 +24,10 @@ def doctor() -> None:
         can = "writable" if os.access(place, os.W_OK) else "NOT writable: choose another --out"
         print(f"{place}: {can}, {free:.0f} GiB free")
     print("packages (tested version in brackets where it differs):")
+    own = {re.split(r"[^A-Za-z0-9._-]", text)[0] for text in requires("fgrpo-bench") or ()}
     for name, tested in tested_versions().items():
+        if name not in own:
+            continue
         print(f"  {name} {_compare(name, tested)}")
 
 

@@ -8,6 +8,7 @@ from fgrpo_bench.commands.progress import progress, say
 from fgrpo_bench.executor import Job, cores, run_jobs
 from fgrpo_bench.maze.grid import Cell, cells
 from fgrpo_bench.maze.recipe import base_is_trained, require_base, trained_directory
+from fgrpo_bench.methods.focal import mean_advantage_scale
 from fgrpo_bench.rundir.directory import check_clearable, clear, inspect
 
 
@@ -59,7 +60,8 @@ def _announce(grid: list[Cell], waiting: list[Cell], states: list[str]) -> None:
     )
     gammas = sorted({c.gamma for c in waiting if c.gamma})
     if gammas:
-        say("focal weight g = (1 - X/N)^γ with γ = " + ", ".join(f"{g:g}" for g in gammas))
+        means = ", ".join(f"{g:g} (m = {mean_advantage_scale(g):.2f})" for g in gammas)
+        say(f"focal weight (1 - mu)^γ, mu {cell.config.method.success}, γ = {means}")
 
 
 def _train(

@@ -152,6 +152,12 @@ class MazeConfig(Section):
                 "method.success=running needs prompts that come back, and here none does: "
                 f"set train.pool below {self.train.steps * self.train.prompts}"
             )
+        pool = self.train.pool or self.maze.train_mazes
+        if self.method.success == "running" and pool % self.train.prompts:
+            raise ValueError(
+                f"method.success=running needs a train.pool that is a multiple of train.prompts "
+                f"({self.train.prompts}), so that no step visits a prompt twice; it is {pool}"
+            )
         cells = ((self.maze.size - 1) // 2) ** 2
         if self.maze.max_answer_tokens < 2 * (cells - 1) + 1:
             raise ValueError(

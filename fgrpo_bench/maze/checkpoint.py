@@ -77,11 +77,19 @@ def restore_training(directory: Path, training: Training) -> None:
 
 
 def check_finite(training: Training) -> None:
-    """Raise ``UserError`` if training diverged, before such weights reach a checkpoint."""
-    if not all(bool(weight.isfinite().all()) for weight in training.model.parameters()):
+    """Raise ``UserError`` if training diverged, before such weights reach a checkpoint.
+
+    Huge weights can be finite and give no finite output: the probabilities are asked too.
+    """
+    finite = all(bool(weight.isfinite().all()) for weight in training.model.parameters())
+    if finite:
+        with torch.inference_mode():
+            probe = training.model(torch.zeros(1, 1, dtype=torch.int64), torch.zeros(1).long())
+            finite = bool(training.model.log_probs(probe).isfinite().all())
+    if not finite:
         rate = training.optimizer.param_groups[0]["lr"]
         raise UserError(
-            f"training diverged at step {training.step}: a weight is no longer finite; "
+            f"training diverged at step {training.step}: the policy is no longer finite; "
             f"lower the learning rate ({rate:g})"
         )
 

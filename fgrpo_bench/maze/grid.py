@@ -123,14 +123,18 @@ def cells(
     """
     name, config = load_preset(preset, overrides)
     _check(methods, group_sizes, gammas, seeds)
-    changed = differences(config, load_preset(preset)[1])
-    changed.pop("method.gamma", None)  # the directory name carries gamma itself
+    default = load_preset(preset)[1]
+    gammas = gammas or (config.method.gamma,)
+    # The cell carries gamma itself: GRPO must not differ by a gamma that it does not have.
+    section = config.method.model_copy(update={"gamma": default.method.gamma})
+    config = config.model_copy(update={"method": section})
+    changed = differences(config, default)
     grid = {
         cell.name: cell
         for seed in seeds
         for method in map(_method, methods)
         for size in group_sizes
-        for gamma in (gammas or (config.method.gamma,) if method.focal else (0.0,))
+        for gamma in (gammas if method.focal else (0.0,))
         for cell in [Cell(name, config, method.name, size, float(gamma), seed, changed)]
     }
     return list(grid.values())

@@ -174,8 +174,12 @@ def _comparison(runs: list[Run]) -> Comparison:
     first = runs[0]
     varied = [k for k, v in first.settings.items() if any(r.settings.get(k) != v for r in runs)]
     groups: dict[str, list[Run]] = {}
+    seen: set[tuple[str, int]] = set()
     for run in sorted(runs, key=lambda run: _order(run, varied)):
-        groups.setdefault(_label(run, varied), []).append(run)
+        label, seed = _label(run, varied), run.results.seed
+        if (label, seed) not in seen:  # evaluated otherwise, but the same training: no new seed
+            groups.setdefault(label, []).append(run)
+        seen.add((label, seed))
     curve = first.curve("base")
     overrides = {k: v for k, v in first.results.overrides.items() if k in first.settings}
     return Comparison(

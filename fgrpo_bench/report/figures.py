@@ -149,7 +149,7 @@ def _dynamics_lines(
     evaluated: bool,
 ) -> None:
     """One thin line per seed and the mean over seeds; values of each step are smoothed."""
-    series, steps = [], np.empty(0)
+    series: list[dict[int, float]] = []
     for run in group.runs:
         lines = read_metrics(run.directory)
         lines = [x for x in lines if ("pass_at_k" in x if evaluated else "reward" in x)]
@@ -158,11 +158,11 @@ def _dynamics_lines(
         if not evaluated:
             stride = max(1, len(steps) // 150)  # more points than pixels only swell the file
             values, steps = _smooth(values)[::stride], steps[::stride]
-        series.append(values)
+        series.append(dict(zip(steps.tolist(), values.tolist(), strict=True)))
         axes.plot(steps, values, linewidth=0.6, alpha=0.5, **look)
-    length = min(map(len, series))
-    mean = np.mean([values[:length] for values in series], axis=0)
-    axes.plot(steps[:length], mean, linewidth=1.6, label=group.label, **look)
+    common = sorted(set.intersection(*map(set, series)))
+    mean = [np.mean([values[step] for values in series]) for step in common]
+    axes.plot(common, mean, linewidth=1.6, label=group.label, **look)
 
 
 def _smooth(values: Floats, window: int = 20) -> Floats:

@@ -144,7 +144,7 @@ def notes(comparison: Comparison) -> list[str]:
     unclipped = [
         group.label
         for group in comparison.groups
-        if METHODS[group.method].surrogate.rule == "clip"
+        if METHODS[group.method].surrogate == METHODS["grpo"].surrogate
         and not any(run.results.training.clip_fraction for run in group.runs)
     ]
     if unclipped:

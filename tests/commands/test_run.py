@@ -18,7 +18,7 @@ from fgrpo_bench.cli import main
 from fgrpo_bench.maze import experiment
 from fgrpo_bench.maze.grid import cells
 from fgrpo_bench.methods.registry import METHODS
-from fgrpo_bench.rundir.directory import begin, locked, read_metrics
+from fgrpo_bench.rundir.directory import begin, inspect, locked, read_metrics
 from fgrpo_bench.rundir.results import read_results
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_success_at_k
 
@@ -193,12 +193,15 @@ def test_a_run_finished_in_the_meantime_is_left_alone(finished, micro_preset):
     assert contents(finished) == before
 
 
-def test_training_that_diverges_is_named(micro_preset, with_base, capsys):
-    more = ["--method", "grpo", "--set", "train.learning_rate=1e38", "--set", "base.gate=[0,1]"]
+@pytest.mark.parametrize("rate", ["1e38", "1e30", "1e5"])
+def test_training_that_diverges_is_named(micro_preset, with_base, capsys, rate):
+    more = ["--method", "grpo", "--set", f"train.learning_rate={rate}"]
     with pytest.raises(SystemExit) as exit_:
         main(arguments(micro_preset, with_base, *more))
     assert exit_.value.code == 2
-    assert "training diverged at step 1" in capsys.readouterr().err.splitlines()[-1]
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("fgrpo-bench: grpo-n8-g0-s0-")
+    assert "training diverged at step" in last
     assert not list(with_base.rglob("grpo*/checkpoints/step-*"))
 
 
@@ -290,7 +293,7 @@ def test_one_minibatch_makes_the_methods_coincide_and_says_so(micro_preset, with
     more = ["--set", "train.minibatches=1", "train.steps=8", "--method", "grpo", "dapo", "cispo"]
     main(arguments(micro_preset, with_base, *more))
     printed = capsys.readouterr().out.replace("\n", " ")
-    assert "No token was ever clipped in GRPO N=8, DAPO N=8: there GRPO, DAPO and CISPO" in printed
+    assert "No token was ever clipped in GRPO N=8: there GRPO, DAPO and CISPO" in printed
     weights = {p.read_bytes() for p in with_base.rglob("results.json")}
     assert len(weights) == 3
     finals = [
@@ -562,6 +565,29 @@ def test_report_keeps_configurations_apart_and_refuses_the_same_run_twice(
     assert "are the same run" in capsys.readouterr().err
 
 
+def test_the_same_training_evaluated_otherwise_is_no_second_seed(
+    finished, micro_preset, with_base, capsys
+):
+    for text in ("evaluation.samples=16", "evaluation.every=3"):
+        main(arguments(micro_preset, with_base, "--method", "grpo", "--set", text))
+    capsys.readouterr()
+    one = finished / "micro" / "grpo-n8-g0-s0"
+    two = finished / "micro" / "grpo-n8-g0-s1"
+    main(["report", str(one), str(two), str(with_base), "--out", str(with_base / "r")])
+    assert "over 2 seeds" in capsys.readouterr().out
+    main(["report", str(one), str(with_base), "--out", str(with_base / "r")])
+    assert "One seed each" in capsys.readouterr().out
+
+
+def test_gamma_by_option_or_override_is_the_same_run(finished, micro_preset, with_base):
+    """GRPO has no gamma to differ by, and both ways of naming F-GRPO's name one run."""
+    (grpo,) = cells(str(micro_preset), ["grpo"], [8], overrides=["method.gamma=0.5"])
+    assert inspect(finished / "micro" / grpo.name, grpo.to_json()) == "finished"
+    (a,) = cells(str(micro_preset), ["fgrpo"], [8], [0.5])
+    (b,) = cells(str(micro_preset), ["fgrpo"], [8], overrides=["method.gamma=0.5"])
+    assert a == b
+
+
 def test_report_has_a_section_per_comparison(finished, micro_preset, with_base, capsys):
     """Other problems are another table and other figures, never another row."""
     more = ["--method", "grpo", "--set", "evaluation.split=tuning", "--set", "train.steps=4"]
@@ -588,6 +614,13 @@ def test_base_writes_a_checkpoint_with_its_manifest(finished, micro_preset, tmp_
     stamp = (tmp_path / "micro-work").stat().st_mtime_ns
     main(["base", "--preset", str(micro_preset), "--out", str(tmp_path)])
     assert (tmp_path / "micro-work").stat().st_mtime_ns == stamp
+    capsys.readouterr()
+    words = ["--preset", str(micro_preset), "--set", "base.steps=3", "--out", str(tmp_path)]
+    with pytest.raises(SystemExit) as exit_:
+        main(["base", *words])
+    assert exit_.value.code == 2
+    assert "another recipe" in capsys.readouterr().err.splitlines()[-1]
+    assert (tmp_path / "micro.safetensors").read_bytes() == weights
 
 
 def test_report_names_unfinished_runs_and_refuses_damaged_ones(finished, tmp_path, capsys):

@@ -57,13 +57,14 @@ def test_overrides_are_read_as_toml_or_text():
         ("evaluation.k=[4,16]", "the first of them 1"),
         ("train.pool=70000", "train.pool (70000) exceeds maze.train_mazes (65536)"),
         ("method.success=running", "set train.pool below 19200"),
+        (["method.success=running", "train.pool=1000"], "multiple of train.prompts (32)"),
         ("method.success=mean", "Input should be 'empirical', 'smoothed' or 'running'"),
         ("base.gate=[0.5,2]", "base.gate.1: Input should be less than or equal to 1"),
     ],
 )
 def test_a_wrong_override_is_one_helpful_line(override, message):
     with pytest.raises(UserError) as error:
-        load_preset("maze-small", [override])
+        load_preset("maze-small", [override] if isinstance(override, str) else override)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
