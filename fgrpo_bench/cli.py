@@ -1,7 +1,6 @@
 """The command line: dispatch only. What a command does is imported when it is run."""
 
 import contextlib
-import difflib
 import io
 import os
 import re
@@ -15,7 +14,7 @@ import tyro
 from tyro.conf import Positional, UseAppendAction, arg, subcommand
 
 from fgrpo_bench import __version__
-from fgrpo_bench.errors import Failed, Interrupted, UserError
+from fgrpo_bench.errors import Failed, Interrupted, UserError, suggestion
 
 Preset: TypeAlias = Annotated[str, arg(metavar="NAME|FILE.toml")]
 Overrides: TypeAlias = Annotated[
@@ -188,19 +187,14 @@ def _check_spelling(words: list[str]) -> None:
     if not words or words[0] in ("-h", "--help"):
         return
     if words[0] not in COMMANDS:
-        raise UserError(f"no command '{words[0]}': {_nearest(words[0], list(COMMANDS))}")
+        raise UserError(f"no command '{words[0]}': {suggestion(words[0], list(COMMANDS))}")
     options = [f"--{field.name.replace('_', '-')}" for field in fields(COMMANDS[words[0]])]
     names = [word.partition("=")[0] for word in words[1:] if word.startswith("--")]
     for name in names:
         if name not in (*options, "--help"):
-            raise UserError(f"{words[0]} has no option '{name}': {_nearest(name, options)}")
+            raise UserError(f"{words[0]} has no option '{name}': {suggestion(name, options)}")
         if names.count(name) > 1 and name != "--set":
             raise UserError(f"{name} is given twice: write its values behind one {name}")
-
-
-def _nearest(word: str, words: list[str]) -> str:
-    near = difflib.get_close_matches(word, words, n=1)
-    return f"did you mean '{near[0]}'?" if near else f"there are {', '.join(words)}"
 
 
 def _one_line(box: str, words: list[str]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fgrpo_bench.commands.progress import progress, say
 from fgrpo_bench.config.load import load_preset
+from fgrpo_bench.config.schema import MazeConfig
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.executor import Job, run_jobs
 from fgrpo_bench.maze.recipe import base_is_trained, trained_directory
@@ -18,16 +19,13 @@ def make_base(preset: str, overrides: Sequence[str], out: Path) -> None:
 
     name, config = load_preset(preset, [*overrides, "base.train=true"])
     work = out / f"{name}-work"
-    directory = trained_directory(work, config)
-    if not base_is_trained(work, config):
-        job = Job(directory.name, "base", config.model_dump(mode="json"), directory)
-        with progress(config.base.steps, at_most=True) as show_step:
-            run_jobs([job], show_step)
+    ensure_trained(work, config)
     base = load_base(config, work)
     there = out / f"{name}.json"
     if there.exists() and base.manifest["recipe_hash"] not in there.read_text("utf-8"):
         raise UserError(f"{there} describes a base of another recipe: choose another --out")
-    write_bytes(out / f"{name}.safetensors", (directory / "base.safetensors").read_bytes())
+    weights = trained_directory(work, config) / "base.safetensors"
+    write_bytes(out / f"{name}.safetensors", weights.read_bytes())
     words = ["fgrpo-bench", "base", "--preset", Path(preset).name]
     command = shlex.join(words + [word for text in overrides for word in ("--set", text)])
     write_json(there, {"command": command, **base.manifest})
@@ -35,3 +33,14 @@ def make_base(preset: str, overrides: Sequence[str], out: Path) -> None:
         say(f"warning: {complaint}")
     curve = "  ".join(f"@{k} {v:.3f}" for k, v in base.manifest["tuning_pass_at_k"].items())
     print(f"{out / name}.safetensors: pass on the tuning mazes {curve}")
+
+
+def ensure_trained(root: Path, config: MazeConfig) -> None:
+    """Train the configuration's base under ``root`` in a worker, unless it is there."""
+    if base_is_trained(root, config):
+        return
+    say(f"training the base: at most {config.base.steps} supervised steps")
+    directory = trained_directory(root, config)
+    job = Job(directory.name, "base", config.model_dump(mode="json"), directory)
+    with progress(config.base.steps, at_most=True) as show_step:
+        run_jobs([job], show_step)

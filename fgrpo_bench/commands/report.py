@@ -21,7 +21,7 @@ def report(paths: Sequence[Path], out: Path) -> None:
         UserError: no finished run, or a damaged one.
     """
     runs, unfinished = find_runs(paths)
-    comparisons = compare(runs)
+    comparisons, manifests = compare(runs), [_manifest(run) for run in runs]
     out.mkdir(parents=True, exist_ok=True)
     sections = []
     for index, comparison in enumerate(comparisons):
@@ -32,11 +32,10 @@ def report(paths: Sequence[Path], out: Path) -> None:
         names = ", ".join(directory.name for directory in unfinished)
         sections.append(f"Left out, since not finished: {names}.\n")
         say(f"left out, since not finished: {names}")
-    sections.append(_provenance(runs))
+    sections.append(_provenance(manifests))
     write_bytes(out / "report.md", "\n".join(["# Report\n", *sections]).encode())
     write_bytes(out / "table.md", "\n".join(map(markdown, comparisons)).encode())
     write_bytes(out / "table.csv", long_table(comparisons).to_csv(index=False).encode())
-    manifests = [_manifest(run) for run in runs]
     write_manifest(out, {"created": now(), **environment(), "runs": manifests})
     say(f"report: {out / 'report.md'}")
 
@@ -46,8 +45,8 @@ def _section(comparison: Comparison, figures: list[str]) -> str:
     return f"## {title(comparison)}\n\n{markdown(comparison)}\n{images}\n"
 
 
-def _provenance(runs: list[Run]) -> str:
-    lines = "\n".join(_manifest(run)["command"] for run in runs)
+def _provenance(manifests: list[dict[str, Any]]) -> str:
+    lines = "\n".join(manifest["command"] for manifest in manifests)
     return (
         "## How to make these runs again\n\n"
         f"```\n{lines}\n```\n\n"

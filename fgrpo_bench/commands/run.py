@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from fgrpo_bench.commands.base import ensure_trained
 from fgrpo_bench.commands.dry_run import show
 from fgrpo_bench.commands.progress import progress, say
 from fgrpo_bench.executor import Job, cores, run_jobs
 from fgrpo_bench.maze.grid import Cell, cells
-from fgrpo_bench.maze.recipe import base_is_trained, require_base, trained_directory
+from fgrpo_bench.maze.recipe import require_base
 from fgrpo_bench.methods.focal import mean_advantage_scale
 from fgrpo_bench.rundir.directory import check_clearable, clear, inspect
 
@@ -72,12 +73,8 @@ def _train(
 
     config = waiting[0].config
     _announce(grid, waiting, states)
-    if config.base.train and not base_is_trained(root, config):
-        say(f"training the base first: at most {config.base.steps} supervised steps")
-        directory = trained_directory(root, config)
-        job = Job(directory.name, "base", config.model_dump(mode="json"), directory)
-        with progress(config.base.steps, at_most=True) as show_step:
-            run_jobs([job], show_step)
+    if config.base.train:
+        ensure_trained(root, config)
     if complaint := load_base(config, root).complaint(config.base.gate):
         say(f"warning: {complaint}")
     if force:

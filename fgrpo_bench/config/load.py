@@ -5,7 +5,6 @@ import json
 import re
 import tomllib
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from fgrpo_bench.config.schema import MazeConfig
-from fgrpo_bench.errors import UserError
+from fgrpo_bench.errors import UserError, suggestion
 
 _PRESETS = files("fgrpo_bench") / "config" / "presets"
 
@@ -75,8 +74,7 @@ def _read(preset: str) -> tuple[str, str, str]:
     names = preset_names()
     if preset in names:
         return preset, (_PRESETS / f"{preset}.toml").read_text("utf-8"), preset
-    near = get_close_matches(preset, names, n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"shipped are {', '.join(names)}"
+    hint = suggestion(preset, names, "shipped are")
     raise UserError(f"unknown preset '{preset}': {hint} (or give the path of a .toml file)")
 
 
@@ -99,8 +97,7 @@ def _apply(raw: dict[str, Any], override: str) -> None:
 
 def _known(override: str, word: str, words: list[str], what: str) -> None:
     if word not in words:
-        near = get_close_matches(word, words, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(words)}"
+        hint = suggestion(word, words)
         raise UserError(f"--set {override}: no {what} is called '{word}': {hint}")
 
 

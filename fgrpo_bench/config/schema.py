@@ -142,18 +142,21 @@ class MazeConfig(Section):
 
     @model_validator(mode="after")
     def _check(self) -> "MazeConfig":
-        if self.train.pool is not None and self.train.pool > self.maze.train_mazes:
+        pool, visited = (
+            self.train.pool or self.maze.train_mazes,
+            self.train.steps * self.train.prompts,
+        )
+        if pool > self.maze.train_mazes:
             raise ValueError(
-                f"train.pool ({self.train.pool}) exceeds maze.train_mazes ({self.maze.train_mazes})"
+                f"train.pool ({pool}) exceeds maze.train_mazes ({self.maze.train_mazes})"
             )
-        visits = self.train.steps * self.train.prompts / (self.train.pool or self.maze.train_mazes)
-        if self.method.success == "running" and visits <= 1:
+        running = self.method.success == "running"
+        if running and visited <= pool:
             raise ValueError(
                 "method.success=running needs prompts that come back, and here none does: "
-                f"set train.pool below {self.train.steps * self.train.prompts}"
+                f"set train.pool below {visited}"
             )
-        pool = self.train.pool or self.maze.train_mazes
-        if self.method.success == "running" and pool % self.train.prompts:
+        if running and pool % self.train.prompts:
             raise ValueError(
                 f"method.success=running needs a train.pool that is a multiple of train.prompts "
                 f"({self.train.prompts}), so that no step visits a prompt twice; it is {pool}"

@@ -99,9 +99,9 @@ def _states(training: Training) -> Iterator[tuple[Tensor, dict[str, Any]]]:
         yield weight, training.optimizer.state.get(weight, {})
 
 
-def save_weights(path: Path, model: Transformer, metadata: dict[str, str] | None = None) -> None:
+def save_weights(path: Path, model: Transformer) -> None:
     """Write a model's weights alone."""
-    write_bytes(path, save(dict(model.state_dict()), metadata))
+    write_bytes(path, save(dict(model.state_dict())))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

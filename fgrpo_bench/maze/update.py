@@ -229,10 +229,11 @@ def backward(
         divisor: answer tokens per mini-batch, homogeneous groups included.
         regulariser: entropy bonus and KL penalty, if any.
     """
-    regularised = regulariser is not None and regulariser.acts
+    if regulariser is not None and not regulariser.acts:
+        regulariser = None
     signal = np.zeros(len(rollouts.prompts), dtype=np.bool_)
     np.logical_or.at(signal, rollouts.group, (weights.positive > 0) | (weights.negative < 0))
-    active = groups if regularised else groups[signal[groups]]
+    active = groups[signal[groups]] if regulariser is None else groups
     if not len(active):
         return UpdateStats(0.0, 0.0)
     packed = pack(rollouts, active)
@@ -244,7 +245,7 @@ def backward(
     )
     gain = surrogate.objective(logp, old, positive) + surrogate.objective(logp, old, negative)
     loss = -gain.sum() / divisor
-    if regularised and regulariser is not None:
+    if regulariser is not None:
         count = torch.from_numpy(rollouts.count[packed.node]).to(logp.dtype)
         loss = loss + regulariser.loss(log_probs, logp, packed, count) / divisor
     loss.backward()  # type: ignore[no-untyped-call]

@@ -5,10 +5,10 @@ To add one, write its advantage in ``advantages.py`` (or reuse one) and add an e
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 
+from fgrpo_bench.errors import suggestion
 from fgrpo_bench.methods.advantages import (
     Bools,
     Floats,
@@ -132,6 +132,4 @@ def get_method(name: str) -> Method:
     """
     if name in METHODS:
         return METHODS[name]
-    near = get_close_matches(name.lower(), METHODS, n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(METHODS)}"
-    raise KeyError(f"unknown method '{name}': {hint}")
+    raise KeyError(f"unknown method '{name}': {suggestion(name.lower(), METHODS, 'choose from')}")

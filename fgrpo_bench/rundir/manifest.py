@@ -50,7 +50,7 @@ def resume_manifest(directory: Path, fresh: dict[str, Any]) -> dict[str, Any]:
     except (OSError, ValueError):
         return fresh
     first.pop("schema", None)
-    again = {"started": fresh["started"], **environment()}
+    again = {key: fresh[key] for key in ("started", "packages", "python", "platform", "git")}
     return {**first, "resumed": [*first.get("resumed", []), again]}
 
 

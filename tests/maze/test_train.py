@@ -117,14 +117,20 @@ def test_a_step_equals_the_plain_loop(cell, method):
     assert training.totals["tokens"] == line["tokens"]
 
 
+def stepped_and_restored(cell, data, directory):
+    """A training after one step, and another restored from its checkpoint."""
+    one = started(skilled(cell, data), 1e-2)
+    _step(cell, one, data.training, plain(one.model))
+    save_training(directory, one)
+    two = started(skilled(cell, data), 1e-2)
+    restore_training(directory, two)
+    return one, two
+
+
 def test_a_checkpoint_restores_everything_a_step_depends_on(cell, tmp_path):
     cell = cell("fgrpo")
     data = load_mazes(cell.config)
-    one = started(skilled(cell, data), 1e-2)
-    _step(cell, one, data.training, plain(one.model))
-    save_training(tmp_path, one)
-    two = started(skilled(cell, data), 1e-2)
-    restore_training(tmp_path, two)
+    one, two = stepped_and_restored(cell, data, tmp_path)
     assert (two.step, two.totals) == (1, one.totals)
     lines = [_step(cell, t, data.training, plain(t.model))[0] for t in (one, two)]
     assert lines[0] == lines[1]
@@ -136,11 +142,7 @@ def test_a_step_without_signal_still_steps_alike_after_a_resume(cell, tmp_path):
     """Momentum acts in a step without an active group, whether or not a resume came before."""
     cell = cell("grpo")
     data = load_mazes(cell.config)
-    one = started(skilled(cell, data), 1e-2)
-    _step(cell, one, data.training, plain(one.model))
-    save_training(tmp_path, one)
-    two = started(skilled(cell, data), 1e-2)
-    restore_training(tmp_path, two)
+    one, two = stepped_and_restored(cell, data, tmp_path)
     for training in (one, two):
         training.optimizer.zero_grad(set_to_none=False)
         training.optimizer.step()
