@@ -14,10 +14,14 @@ class Section(BaseModel):
 
 
 class MazeSection(Section):
-    """The mazes. Training, tuning and held-out sets belong to the preset and share no maze."""
+    """The mazes. Training, tuning and held-out sets belong to the preset and share no maze.
+
+    Reward ``exact`` accepts the one answer, moves and DONE; ``reach`` every walk that stays off
+    the walls and comes to the goal, whatever follows (arXiv 2602.02710's judge).
+    """
 
     size: int
-    reward: Literal["exact"] = "exact"
+    reward: Literal["exact", "reach"] = "exact"
     train_mazes: PositiveInt
     evaluation_mazes: PositiveInt
     data_seed: int
@@ -61,6 +65,8 @@ class BaseSection(Section):
 
     It ends when pass@1 on the tuning mazes reaches ``target``, or after ``steps``: ability rises
     so steeply that the same number of steps gives quite different bases on different machines.
+    ``schedule`` is the learning rate's course after the warm-up; ``cosine`` ends at 0 with
+    ``steps``.
     """
 
     train: bool = False
@@ -68,6 +74,7 @@ class BaseSection(Section):
     batch: PositiveInt
     learning_rate: PositiveFloat
     warmup: PositiveInt
+    schedule: Literal["constant", "cosine"] = "constant"
     seed: int = 0
     target: Probability = 1.0
     gate: tuple[Probability, Probability]
@@ -78,6 +85,8 @@ class TrainSection(Section):
 
     Prompts are the first ``pool`` training mazes (all if not set), cycled in shuffled epochs.
     ``entropy`` and ``kl`` are the coefficients of an entropy bonus and of a KL penalty to the base.
+    ``device`` ``auto`` takes a CUDA GPU where there is one, for base and policy; models of a
+    laptop's size are faster on a core.
     """
 
     steps: PositiveInt
@@ -89,6 +98,7 @@ class TrainSection(Section):
     max_grad_norm: PositiveFloat = 1.0
     entropy: Annotated[float, Field(ge=0)] = 0.0
     kl: Annotated[float, Field(ge=0)] = 0.0
+    device: Literal["cpu", "auto"] = "cpu"
 
     @model_validator(mode="after")
     def _check(self) -> "TrainSection":
@@ -116,7 +126,10 @@ class MethodSection(Section):
 
 
 class EvaluationSection(Section):
-    """When and on what to evaluate; ``samples`` adds sampled counts to the exact figures."""
+    """When and on what to evaluate, by ``samples`` samples per maze.
+
+    With reward ``exact`` the success probability itself is known, and samples are an extra.
+    """
 
     split: Literal["heldout", "tuning"] = "heldout"
     every: PositiveInt
@@ -149,6 +162,11 @@ class MazeConfig(Section):
         if pool > self.maze.train_mazes:
             raise ValueError(
                 f"train.pool ({pool}) exceeds maze.train_mazes ({self.maze.train_mazes})"
+            )
+        if self.maze.reward == "reach" and self.evaluation.samples < self.evaluation.k[-1]:
+            raise ValueError(
+                "maze.reward=reach has no exact success, so it is sampled: set evaluation.samples "
+                f"to at least {self.evaluation.k[-1]}, the largest k"
             )
         running = self.method.success == "running"
         if running and visited <= pool:

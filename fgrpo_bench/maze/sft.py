@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import as_file
@@ -13,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from fgrpo_bench.config.load import digest
-from fgrpo_bench.config.schema import MazeConfig
+from fgrpo_bench.config.schema import BaseSection, MazeConfig
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.maze.checkpoint import (
     Training,
@@ -64,7 +65,7 @@ def epoch_index(size: int, seed: int, purpose: str, step: int, batch: int) -> ND
 def train_base(config: MazeConfig, directory: Path, progress: Progress) -> None:
     """Train the base into ``directory`` (``base.safetensors``, ``base.json``), resumable.
 
-    AdamW with a linear warm-up, cross-entropy on answer tokens (arXiv 2602.02710, maze set-up).
+    AdamW with weight decay .01, cross-entropy on answer tokens (arXiv 2602.02710, maze set-up).
     """
     with locked(directory):
         inspect(directory, recipe(config))
@@ -96,9 +97,8 @@ def _sft_step(config: MazeConfig, data: MazeData, training: Training) -> None:
     size = len(data.training)
     index = epoch_index(size, section.seed, "maze-sft", training.step, section.batch)
     batch = data.training.take(index)
-    warm = min(1.0, (training.step + 1) / section.warmup)
     for group in training.optimizer.param_groups:
-        group["lr"] = section.learning_rate * warm
+        group["lr"] = section.learning_rate * _schedule(section, training.step)
     tokens = int(encode_answers(batch)[1].sum())
     loss = -answer_log_probs(training.model, batch).sum() / tokens
     training.optimizer.zero_grad(set_to_none=False)
@@ -107,6 +107,16 @@ def _sft_step(config: MazeConfig, data: MazeData, training: Training) -> None:
     training.optimizer.step()
     training.step += 1
     check_finite(training)
+
+
+def _schedule(section: BaseSection, step: int) -> float:
+    """Return the share of the learning rate at a step: linear warm-up, then as configured."""
+    if step < section.warmup:
+        return (step + 1) / section.warmup
+    if section.schedule == "constant":
+        return 1.0
+    done = (step - section.warmup) / (section.steps - section.warmup)
+    return (1 + math.cos(math.pi * done)) / 2
 
 
 def _finish_base(config: MazeConfig, directory: Path, training: Training, success: Floats) -> None:
