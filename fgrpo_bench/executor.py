@@ -1,4 +1,4 @@
-"""Run jobs side by side on this machine: one single-threaded worker process per core.
+"""Run jobs side by side on this machine: one single-threaded worker per core, or per GPU.
 
 A worker reads its job from standard input, writes events as JSON lines to standard output, and
 ends when its input closes: no worker outlives the command that started it.
@@ -44,12 +44,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_jobs(jobs: Sequence[Job], on_event: Callable[[Job, Event], None]) -> None:
-    """Run all jobs, at most one per core at a time, and pass on what they report.
+def run_jobs(
+    jobs: Sequence[Job], on_event: Callable[[Job, Event], None], gpus: Sequence[str] = ()
+) -> None:
+    """Run all jobs, at most one per core or GPU at a time, and pass on what they report.
 
     Args:
         jobs: the work, started in this order.
         on_event: receives every progress event, in this process.
+        gpus: the GPUs to share out, one to a worker, who sees no other; none means cores.
 
     Raises:
         UserError: a job met bad input; raised when the others have ended.
@@ -57,37 +60,41 @@ def run_jobs(jobs: Sequence[Job], on_event: Callable[[Job, Event], None]) -> Non
         Interrupted: a worker was killed; the others are stopped, their work kept.
         KeyboardInterrupt: passed on after the workers are stopped.
     """
-    waiting, running = list(jobs), dict[str, subprocess.Popen[str]]()
+    waiting, running = list(jobs), dict[str, tuple[subprocess.Popen[str], str | None]]()
+    free: list[str | None] = [*gpus] or [None] * cores()
     events: queue.Queue[tuple[Job, Event]] = queue.Queue()
     trouble: UserError | Failed | None = None
     try:
         while waiting or running:
-            while waiting and len(running) < cores():
-                job = waiting.pop(0)
-                running[job.name] = _start(job, events)
+            while waiting and free:
+                job, gpu = waiting.pop(0), free.pop(0)
+                running[job.name] = _start(job, gpu, events), gpu
             job, event = events.get()
             if event["event"] == "progress":
                 on_event(job, event)
                 continue
-            running.pop(job.name)
+            free.append(running.pop(job.name)[1])
             if event["event"] == "killed":
                 raise Interrupted(f"{job.name}: {event['message']}")
             if event["event"] in ("error", "failed") and trouble is None:
                 kind = UserError if event["event"] == "error" else Failed
                 trouble = kind(f"{job.name}: {event['message']}")
     finally:
-        for process in running.values():
+        for process, _ in running.values():
             process.kill()
-        for process in running.values():
+        for process, _ in running.values():
             process.wait()
     if trouble is not None:
         raise trouble
 
 
-def _start(job: Job, events: "queue.Queue[tuple[Job, Event]]") -> subprocess.Popen[str]:
+def _start(
+    job: Job, gpu: str | None, events: "queue.Queue[tuple[Job, Event]]"
+) -> subprocess.Popen[str]:
     job.directory.mkdir(parents=True, exist_ok=True)
     # A log of our own: another command may be at work here, until the lock turns one of us away.
     log = job.directory / f"worker-{os.getpid()}.log"
+    place = {} if gpu is None else {"CUDA_VISIBLE_DEVICES": gpu}
     with open(log, "w", encoding="utf-8") as stderr:
         process = subprocess.Popen(
             WORKER,
@@ -95,7 +102,7 @@ def _start(job: Job, events: "queue.Queue[tuple[Job, Event]]") -> subprocess.Pop
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **place},
             start_new_session=True,  # Ctrl-C reaches this process alone, which stops the workers
         )
     assert process.stdin is not None

@@ -45,6 +45,9 @@ def plain(steps: int, at_most: bool = False) -> Show:
     begun: dict[str, tuple[int, float]] = {}
 
     def show(job: Job, event: Event) -> None:
+        if "note" in event:
+            say(f"{job.name}  {event['note']}")
+            return
         step = int(event["step"])
         first, start = begun.setdefault(job.name, (step, time.monotonic()))
         parts = [f"{job.name}  step {step}/{steps}", *_words(event)]
@@ -75,6 +78,9 @@ def live(steps: int, console: Console) -> Iterator[Show]:
         def show(job: Job, event: Event) -> None:
             if job.name not in tasks:
                 tasks[job.name] = display.add_task(job.name, total=steps, words="")
+            if "note" in event:
+                display.update(tasks[job.name], words=event["note"])
+                return
             words = " ".join(_words(event)[::-1])
             display.update(tasks[job.name], completed=int(event["step"]), words=words)
 

@@ -50,15 +50,19 @@ def run(
     _conclude(grid, root)
 
 
-def _announce(grid: list[Cell], waiting: list[Cell], states: list[str]) -> None:
+def _announce(
+    grid: list[Cell], waiting: list[Cell], states: list[str], gpus: Sequence[str]
+) -> None:
     cell, going_on = grid[0], states.count("started")
     train = cell.config.train
     say(
         f"{cell.preset}: {len(waiting)} of {len(grid)} runs to do"
         + (f", {going_on} of them begun" if going_on else "")
         + f"; {train.steps} steps of {train.prompts} prompts in {train.minibatches} mini-batches, "
-        f"{min(cores(), len(waiting))} at a time"
+        f"{min(len(gpus) or cores(), len(waiting))} at a time on the {'GPU' if gpus else 'CPU'}"
     )
+    if train.device == "auto" and not gpus:
+        say("warning: this preset is meant for a CUDA GPU, and torch finds none here")
     gammas = sorted({c.gamma for c in waiting if c.gamma})
     if gammas:
         means = ", ".join(f"{g:g} (m = {mean_advantage_scale(g):.2f})" for g in gammas)
@@ -69,10 +73,12 @@ def _train(
     grid: list[Cell], waiting: list[Cell], root: Path, force: bool, states: list[str]
 ) -> None:
     """Get the base ready and train; old runs are removed only when all else is in order."""
+    from fgrpo_bench.maze.device import gpus
     from fgrpo_bench.maze.sft import load_base
 
     config = waiting[0].config
-    _announce(grid, waiting, states)
+    places = gpus(config)
+    _announce(grid, waiting, states, places)
     if config.base.train:
         ensure_trained(root, config)
     if complaint := load_base(config, root).complaint(config.base.gate):
@@ -81,7 +87,7 @@ def _train(
         clear([root / cell.name for cell in waiting])
     jobs = [Job(cell.name, "cell", cell.to_json(), root / cell.name) for cell in waiting]
     with progress(config.train.steps) as show_step:
-        run_jobs(jobs, show_step)
+        run_jobs(jobs, show_step, places)
 
 
 def _conclude(grid: list[Cell], root: Path) -> None:

@@ -72,7 +72,9 @@ def restore_training(directory: Path, training: Training) -> None:
     for index, (weight, _) in enumerate(_states(training)):
         prefix = f"optimizer.{index}."
         training.optimizer.state[weight] = {
-            k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)
+            k.removeprefix(prefix): v.to(weight.device)
+            for k, v in tensors.items()
+            if k.startswith(prefix)
         }
 
 

@@ -1,13 +1,18 @@
 """The mazes of a configuration, and the model shape that fits them."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from fgrpo_bench.config.schema import MazeConfig
 from fgrpo_bench.maze.generate import Mazes, evaluation_sets, training_set
 from fgrpo_bench.maze.model import ModelShape
 from fgrpo_bench.maze.recipe import positions
 from fgrpo_bench.maze.tokens import VOCABULARY
+
+Progress = Callable[[dict[str, Any]], None]
+_MANY = 100_000
 
 
 @dataclass(frozen=True)
@@ -23,9 +28,11 @@ class MazeData:
         return {"tuning": self.tuning, "heldout": self.heldout}[name]
 
 
-def load_mazes(config: MazeConfig) -> MazeData:
-    """Generate the mazes that belong to a configuration."""
+def load_mazes(config: MazeConfig, progress: Progress = lambda _: None) -> MazeData:
+    """Generate the mazes that belong to a configuration; where that takes long, say so."""
     maze = config.maze
+    if maze.train_mazes > _MANY:
+        progress({"note": f"growing {maze.train_mazes} mazes"})
     tuning, heldout = evaluation_sets(maze.size, maze.evaluation_mazes, maze.data_seed)
     excluded = {*tuning.keys(), *heldout.keys()}
     training = training_set(maze.size, maze.train_mazes, maze.data_seed, excluded)

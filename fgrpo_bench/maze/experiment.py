@@ -12,13 +12,16 @@ import pandas as pd
 import torch
 
 from fgrpo_bench.config.load import digest
+from fgrpo_bench.config.schema import MazeConfig
 from fgrpo_bench.maze.checkpoint import new_training, restore_training, save_weights
-from fgrpo_bench.maze.data import MazeData, content_hash, load_mazes
-from fgrpo_bench.maze.evaluate import exact_success, guesser_success, sampled_success
+from fgrpo_bench.maze.data import MazeData, Progress, content_hash, load_mazes
+from fgrpo_bench.maze.device import device
+from fgrpo_bench.maze.drawn import draw, drawn_problems
+from fgrpo_bench.maze.evaluate import Measured, guesser_success, measure
 from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.grid import Cell
 from fgrpo_bench.maze.model import Transformer
-from fgrpo_bench.maze.sft import Base, Progress, load_base
+from fgrpo_bench.maze.sft import Base, load_base
 from fgrpo_bench.maze.tokens import VOCABULARY, encode_prompts
 from fgrpo_bench.maze.train import train
 from fgrpo_bench.rundir.atomic import write_bytes
@@ -44,11 +47,15 @@ def run(cell: Cell, directory: Path, progress: Progress) -> None:
             return
         begin(directory, cell.to_json())
         config = cell.config
-        data, base = load_mazes(config), load_base(config, directory.parent)
+        data, base = load_mazes(config, progress), load_base(config, directory.parent)
         mazes = data.split(config.evaluation.split)
         manifest = resume_manifest(directory, _manifest(cell, data, base))
         write_manifest(directory, manifest)
-        stages = {"guesser": _guesser(data, mazes), "base": _stage(cell, base.model, mazes)}
+        # Of the base the draws belong to the preset, so that runs of all seeds share its figures.
+        stages = {
+            "guesser": Measured(guesser_success(data.training, mazes)),
+            "base": measure(base.model, mazes, config, config.maze.data_seed, extra=True),
+        }
         reference = copy.deepcopy(base.model)
         training = new_training(base.model, config.train.learning_rate, config.train.weight_decay)
         if config.method.success == "running":
@@ -57,8 +64,9 @@ def run(cell: Cell, directory: Path, progress: Progress) -> None:
         restore_training(directory / "checkpoints", training)
         sets = data.training, mazes
         train(cell, training, reference, sets, directory, progress)
-        stages["final"] = _stage(cell, training.model, mazes)
+        stages["final"] = measure(training.model, mazes, config, cell.seed, extra=True)
         save_weights(directory / "checkpoints" / "final.safetensors", training.model)
+        _write_drawn(cell, directory, mazes, stages["base"], (reference, training.model))
         problems = _problems(cell, mazes, stages)
         write_bytes(directory / "problems.parquet", problems.to_parquet(index=False))
         write_manifest(directory, manifest | {"finished": now()})
@@ -73,44 +81,54 @@ def benchmark_name(cell: Cell) -> str:
     return f"maze-{size}x{size}" + ("" if split == "heldout" else f"-{split}")
 
 
-def _guesser(data: MazeData, mazes: Mazes) -> dict[str, Any]:
-    return {"n": 0, "c": 0, "p_exact": guesser_success(data.training, mazes)}
+def _problem_ids(cell: Cell, count: int) -> list[str]:
+    return [f"{cell.config.evaluation.split}-{index:05d}" for index in range(count)]
 
 
-def _stage(cell: Cell, model: Transformer, mazes: Mazes) -> dict[str, Any]:
-    """Exact success, and counts of samples where the configuration asks for some."""
-    samples = cell.config.evaluation.samples
-    counts: Any = 0
-    if samples:
-        limit = cell.config.maze.max_answer_tokens
-        counts = sampled_success(model, mazes, samples, limit, cell.seed)
-    return {"n": samples, "c": counts, "p_exact": exact_success(model, mazes)}
+def _write_drawn(
+    cell: Cell,
+    directory: Path,
+    mazes: Mazes,
+    base: Measured,
+    models: tuple[Transformer, Transformer],
+) -> None:
+    """Write samples and grades of base and final policy on the mazes that reports draw."""
+    ids, index = _problem_ids(cell, len(mazes)), drawn_problems(base.rate)
+    few, names = mazes.take(np.array(index)), [ids[i] for i in index]
+    for kind in ("samples", "grades"):
+        (directory / kind).mkdir(exist_ok=True)
+    seeds = cell.config.maze.data_seed, cell.seed
+    for stage, model, seed in zip(("base", "final"), models, seeds, strict=True):
+        samples, grades = draw(model, few, names, cell.config, seed)
+        write_bytes(directory / "samples" / f"{stage}.parquet", samples.to_parquet(index=False))
+        write_bytes(directory / "grades" / f"{stage}.parquet", grades.to_parquet(index=False))
 
 
-def _problems(cell: Cell, mazes: Mazes, stages: dict[str, dict[str, Any]]) -> pd.DataFrame:
-    split = cell.config.evaluation.split
+def _problems(cell: Cell, mazes: Mazes, stages: dict[str, Measured]) -> pd.DataFrame:
     return pd.concat(
         pd.DataFrame(
             {
                 "benchmark": benchmark_name(cell),
-                "problem_id": [f"{split}-{index:05d}" for index in range(len(mazes))],
+                "problem_id": _problem_ids(cell, len(mazes)),
                 "stratum": np.where(mazes.monotone, "monotone", "detour"),
                 "stage": stage,
-                **columns,
+                "n": measured.n,
+                "c": 0 if measured.c is None else measured.c,
+                "p_exact": np.nan if measured.p_exact is None else measured.p_exact,
             }
         )
-        for stage, columns in stages.items()
+        for stage, measured in stages.items()
     )
 
 
 def _results(cell: Cell, problems: pd.DataFrame, totals: dict[str, float]) -> Results:
     benchmarks = []
     for stage, rows in problems.groupby("stage", sort=False):
-        benchmarks.append(_exact(cell, str(stage), None, rows))
-        for stratum, part in rows.groupby("stratum", sort=True):
-            benchmarks.append(_exact(cell, str(stage), str(stratum), part))
-        if int(rows["n"].iloc[0]):
-            benchmarks.append(_sampled(cell, str(stage), rows))
+        parts = [(None, rows), *((str(s), part) for s, part in rows.groupby("stratum"))]
+        if rows["p_exact"].notna().all():
+            benchmarks += [_exact(cell, str(stage), *part) for part in parts]
+        if rows["n"].all():
+            benchmarks += [_sampled(cell, str(stage), *part) for part in parts]
     training = TrainingTotals(
         steps=cell.config.train.steps,
         rollouts=int(totals["rollouts"]),
@@ -136,11 +154,11 @@ def _exact(cell: Cell, stage: str, stratum: str | None, rows: pd.DataFrame) -> B
     return _benchmark(cell, stage, stratum, len(rows), 0, dict(zip(ks, curve, strict=True)))
 
 
-def _sampled(cell: Cell, stage: str, rows: pd.DataFrame) -> BenchmarkResult:
+def _sampled(cell: Cell, stage: str, stratum: str | None, rows: pd.DataFrame) -> BenchmarkResult:
     samples = cell.config.evaluation.samples
     ks = [k for k in cell.config.evaluation.k if k <= samples]
     curve = unbiased_success_at_k(rows["c"].to_numpy(), samples, ks).mean(axis=0)
-    return _benchmark(cell, stage, None, len(rows), samples, dict(zip(ks, curve, strict=True)))
+    return _benchmark(cell, stage, stratum, len(rows), samples, dict(zip(ks, curve, strict=True)))
 
 
 def _benchmark(
@@ -157,6 +175,11 @@ def _benchmark(
     )
 
 
+def _device_name(config: MazeConfig) -> str:
+    where = device(config)
+    return torch.cuda.get_device_name(where) if where.type == "cuda" else where.type
+
+
 def _manifest(cell: Cell, data: MazeData, base: Base) -> dict[str, Any]:
     mazes = data.split(cell.config.evaluation.split)
     prompts = encode_prompts(mazes).tobytes() + json.dumps(VOCABULARY).encode()
@@ -165,6 +188,7 @@ def _manifest(cell: Cell, data: MazeData, base: Base) -> dict[str, Any]:
         "config": cell.to_json(),
         "config_hash": digest(cell.to_json()),
         **environment(),
+        "device": _device_name(cell.config),
         "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or None,
         "model": {
             "id": "maze base",

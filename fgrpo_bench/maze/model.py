@@ -158,7 +158,9 @@ class Transformer(nn.Module):
         mask: Tensor | None = None,
         cache: KVCache | None = None,
     ) -> Tensor:
-        """Return the final hidden states, [B, T, width].
+        """Return the final hidden states, [B, T, width], on the model's device.
+
+        The arguments may lie on any device.
 
         Args:
             tokens: [B, T] ids.
@@ -167,6 +169,9 @@ class Transformer(nn.Module):
                 and needs an empty cache.
             cache: keys and values so far, extended in place.
         """
+        device = self.embed_tokens.weight.device
+        tokens, positions = tokens.to(device), positions.to(device)
+        mask = None if mask is None else mask.to(device)
         x = self.embed_tokens(tokens)
         rotation = None
         if self.shape.positions == "learned":

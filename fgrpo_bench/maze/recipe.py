@@ -58,25 +58,29 @@ def shipped_base(config: MazeConfig) -> str:
     """Return the name of the shipped base of a configuration's recipe.
 
     Raises:
-        UserError: there is none; the message names the first difference.
+        UserError: there is none; the message names the first difference from the nearest one.
     """
-    wanted, nearest = recipe(config), ""
+    wanted, unlike = recipe(config), list[list[str]]()
     for item in sorted(SHIPPED.iterdir(), key=lambda item: item.name):
         if not item.name.endswith(".json"):
             continue
         manifest = json.loads(item.read_text("utf-8"))
         if manifest["recipe_hash"] == digest(wanted):
             return item.name.removesuffix(".json")
-        nearest = nearest or _difference(manifest["recipe"], wanted)
+        unlike.append(_differences(manifest["recipe"], wanted))
     raise UserError(
-        f"no shipped base fits this configuration ({nearest}): "
+        f"no shipped base fits this configuration ({min(unlike, key=len)[0]}): "
         "add --set base.train=true to train one first"
     )
 
 
-def _difference(shipped: dict[str, Any], wanted: dict[str, Any]) -> str:
-    for section in ("maze", "model", "base"):
-        for key, value in wanted[section].items():
-            if shipped[section].get(key) != value:
-                return f"{section}.{key} is {value}, shipped {shipped[section].get(key)}"
-    return "it has another number of positions"
+def _differences(shipped: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
+    out = [
+        f"{section}.{key} is {value}, shipped {shipped[section].get(key)}"
+        for section in ("maze", "model", "base")
+        for key, value in wanted[section].items()
+        if shipped[section].get(key) != value
+    ]
+    if shipped["positions"] != wanted["positions"]:
+        out.append("it has another number of positions")
+    return out

@@ -68,18 +68,6 @@ class Rollouts:
         bounds = np.searchsorted(self.depth, np.arange(self.depth[-1] + 2))
         return [np.arange(a, b) for a, b in pairwise(bounds)]
 
-    def matches(self, answers: Tokens) -> NDArray[np.bool_]:
-        """Return whether each sample equals its prompt's one answer (reward ``exact``), [G, N].
-
-        Args:
-            answers: [G, T] answer tokens, DONE last, padded.
-        """
-        on_path = np.zeros(len(self.token), dtype=np.bool_)
-        for depth, level in enumerate(self.levels()[: answers.shape[1]]):
-            before = on_path[self.parent[level]] if depth else True
-            on_path[level] = before & (self.token[level] == answers[self.group[level], depth])
-        return (on_path & (self.token == DONE))[self.leaves]
-
 
 def sample(
     model: Transformer,
@@ -101,7 +89,7 @@ def sample(
     cache, levels, nodes = KVCache(), list[_Level](), 0
     with torch.inference_mode():
         hidden = model(torch.from_numpy(prompts), torch.arange(length), None, cache)
-        log_probs = model.log_probs(hidden[:, -1]).numpy()
+        log_probs = model.log_probs(hidden[:, -1]).cpu().numpy()
         frontier = _Frontier.at_prompts(groups, length, group_size)
         for depth in range(max_tokens):
             levels.append(frontier.split(log_probs, depth == max_tokens - 1, rng))
@@ -111,7 +99,7 @@ def sample(
             frontier = frontier.advance(levels[-1], going, nodes)
             nodes += len(levels[-1].token)
             hidden = model(*frontier.inputs(length + depth), cache)
-            log_probs = model.log_probs(hidden[frontier.group, frontier.column]).numpy()
+            log_probs = model.log_probs(hidden[frontier.group, frontier.column]).cpu().numpy()
     return Rollouts(
         prompts=prompts,
         group_size=group_size,

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import as_file
 from pathlib import Path
@@ -26,7 +25,8 @@ from fgrpo_bench.maze.checkpoint import (
     save_training,
     save_weights,
 )
-from fgrpo_bench.maze.data import MazeData, load_mazes, model_shape
+from fgrpo_bench.maze.data import MazeData, Progress, load_mazes, model_shape
+from fgrpo_bench.maze.device import device
 from fgrpo_bench.maze.evaluate import Floats, answer_log_probs, exact_success
 from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.recipe import SHIPPED, recipe, shipped_base, trained_directory
@@ -39,8 +39,6 @@ from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
 
 _CHECK_EVERY = 25
 _TELL_EVERY = 100
-
-Progress = Callable[[dict[str, Any]], None]
 
 
 def fresh_model(config: MazeConfig) -> Transformer:
@@ -72,9 +70,10 @@ def train_base(config: MazeConfig, directory: Path, progress: Progress) -> None:
         if (directory / "base.json").exists():  # by another command, in the meantime
             return
         begin(directory, recipe(config))
-        data = load_mazes(config)
+        data = load_mazes(config, progress)
         section = config.base
-        training = new_training(fresh_model(config), section.learning_rate, 0.01)
+        model = fresh_model(config).to(device(config))
+        training = new_training(model, section.learning_rate, 0.01)
         restore_training(directory / "checkpoints", training)
         ended = False
         while not ended:
@@ -188,4 +187,4 @@ def _read_base(path: Path, config: MazeConfig) -> Base:
         raise UserError(f"{weights} is not what {path.name} describes: delete {path.parent}")
     model = Transformer(model_shape(config))
     load_weights(model, read_tensors(weights)[0], weights)
-    return Base(model, manifest)
+    return Base(model.to(device(config)), manifest)

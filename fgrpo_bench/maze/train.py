@@ -8,19 +8,20 @@ import torch
 
 from fgrpo_bench.config.schema import MazeConfig
 from fgrpo_bench.maze.checkpoint import Training, check_finite, save_training
-from fgrpo_bench.maze.evaluate import exact_success
+from fgrpo_bench.maze.data import Progress
+from fgrpo_bench.maze.evaluate import measure
 from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.grid import Cell
 from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.rollout import Rollouts, sample
-from fgrpo_bench.maze.sft import Progress, epoch_index
-from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
+from fgrpo_bench.maze.sft import epoch_index
+from fgrpo_bench.maze.tokens import encode_prompts
 from fgrpo_bench.maze.update import Regulariser, backward, drift, node_weights
+from fgrpo_bench.maze.verdict import correct as verdicts
 from fgrpo_bench.methods.advantages import Bools, active_groups
 from fgrpo_bench.methods.registry import Method, Weighted, get_method
 from fgrpo_bench.rng import stream
 from fgrpo_bench.rundir.directory import Metrics
-from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
 
 
 def train(
@@ -50,7 +51,7 @@ def train(
             training.totals = dict.fromkeys(
                 ("rollouts", "tokens", "clipped", "correct", "wrong", "truncated"), 0
             )
-            line: dict[str, Any] = {"step": 0} | _evaluation(config, training, mazes[1])
+            line: dict[str, Any] = {"step": 0} | _evaluation(cell, training, mazes[1])
             metrics.append(line)
             progress(line)
         recent: list[dict[str, Any]] = []
@@ -59,7 +60,7 @@ def train(
             recent.append(line)
             due = training.step % every == 0 or training.step == steps
             if due:
-                line |= _evaluation(config, training, mazes[1])
+                line |= _evaluation(cell, training, mazes[1])
                 line |= drift(training.model, reference, rollouts)
             metrics.append(line)
             if due:
@@ -81,9 +82,9 @@ def _means(lines: list[dict[str, Any]]) -> dict[str, float]:
     return out
 
 
-def _evaluation(config: MazeConfig, training: Training, mazes: Mazes) -> dict[str, Any]:
-    ks = config.evaluation.k
-    curve = exact_pass_at_k(exact_success(training.model, mazes), ks)
+def _evaluation(cell: Cell, training: Training, mazes: Mazes) -> dict[str, Any]:
+    ks = cell.config.evaluation.k
+    curve = measure(training.model, mazes, cell.config, cell.seed, extra=False).pass_at_k(ks)
     return {"pass_at_k": dict(zip(map(str, ks), curve.tolist(), strict=True))}
 
 
@@ -103,7 +104,7 @@ def _step(
         config.maze.max_answer_tokens,
         stream(seed, "maze-rollout", step),
     )
-    correct = rollouts.matches(encode_answers(batch)[0])
+    correct = verdicts(rollouts, batch, config.maze.reward)
     rewards = np.where(correct, settings.reward_correct, settings.reward_wrong)
     history = training.history
     weighted = method.advantage(
@@ -162,7 +163,7 @@ def _update(
 
 
 def _count(training: Training, rollouts: Rollouts, correct: Bools, clipped: float) -> None:
-    cut = rollouts.truncated
+    cut = rollouts.truncated & ~correct  # a walk may reach the goal and go on to the limit
     totals = training.totals
     totals["rollouts"] += correct.size
     totals["tokens"] += rollouts.tokens

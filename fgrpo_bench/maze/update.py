@@ -198,7 +198,7 @@ def drift(model: Transformer, reference: Transformer, rollouts: Rollouts) -> dic
     with torch.inference_mode():
         ours, theirs = place_log_probs(model, packed), place_log_probs(reference, packed)
         kl = (ours.exp() * (ours - theirs)).sum(dim=-1).double()
-        count = torch.from_numpy(rollouts.count[packed.node])
+        count = torch.from_numpy(rollouts.count[packed.node]).to(kl.device)
         pairs = zip(model.parameters(), reference.parameters(), strict=True)
         square = sum(float((a - b).double().square().sum()) for a, b in pairs)
     mean = float((kl * count).sum()) / rollouts.tokens
@@ -240,16 +240,16 @@ def backward(
     log_probs = place_log_probs(model, packed)
     logp = _chosen(log_probs, packed)
     old, positive, negative = (
-        torch.from_numpy(x[packed.node]).to(logp.dtype)
+        torch.from_numpy(x[packed.node]).to(logp)
         for x in (rollouts.logp, weights.positive, weights.negative)
     )
     gain = surrogate.objective(logp, old, positive) + surrogate.objective(logp, old, negative)
     loss = -gain.sum() / divisor
     if regulariser is not None:
-        count = torch.from_numpy(rollouts.count[packed.node]).to(logp.dtype)
+        count = torch.from_numpy(rollouts.count[packed.node]).to(logp)
         loss = loss + regulariser.loss(log_probs, logp, packed, count) / divisor
     loss.backward()  # type: ignore[no-untyped-call]
     high, low = surrogate.clipped(logp.detach(), old)
-    clipped = (weights.n_positive[packed.node] * high.numpy()).sum()
-    clipped += (weights.n_negative[packed.node] * low.numpy()).sum()
+    clipped = (weights.n_positive[packed.node] * high.cpu().numpy()).sum()
+    clipped += (weights.n_negative[packed.node] * low.cpu().numpy()).sum()
     return UpdateStats(loss.item(), float(clipped))

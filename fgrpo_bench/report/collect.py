@@ -14,6 +14,7 @@ from fgrpo_bench.config.load import digest
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.methods.registry import METHODS
 from fgrpo_bench.rundir.results import BenchmarkResult, Results, read_results
+from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_success_at_k
 
 Floats = NDArray[np.float64]
 SATURATED = 0.5
@@ -33,21 +34,46 @@ class Run:
     settings: dict[str, Any]
 
     def curve(self, stage: str, stratum: str | None = None) -> BenchmarkResult:
-        """Return the exact pass@k of a stage, over all problems or one stratum."""
-        for result in self.results.benchmarks:
-            if result.exact and (result.stage, result.stratum) == (stage, stratum):
-                return result
-        raise UserError(f"{self.directory}/results.json has no exact pass@k of stage '{stage}'")
+        """Return pass@k of a stage, over all problems or one stratum; exact if that is known."""
+        results = [
+            result
+            for result in self.results.benchmarks
+            if (result.stage, result.stratum) == (stage, stratum)
+        ]
+        if not results:
+            raise UserError(f"{self.directory}/results.json has no pass@k of stage '{stage}'")
+        return max(results, key=lambda result: result.exact)
 
-    def success(self, stage: str) -> Floats:
-        """Return the success probability of each problem at a stage, [P]."""
-        path = self.directory / "problems.parquet"
-        try:
-            problems = pd.read_parquet(path, columns=["stage", "p_exact"])
-        except (OSError, ValueError) as error:
-            reason = str(error).splitlines()[0]
-            raise UserError(f"{path} cannot be read ({reason}); run it again") from None
-        return problems.loc[problems["stage"] == stage, "p_exact"].to_numpy(dtype=np.float64)
+    def pass_at_k(self, stage: str, ks: Sequence[int]) -> Floats:
+        """Return pass@k of a stage at any k, [K], from its problems; NaN beyond the samples."""
+        columns = ["stage", "n", "c", "p_exact"]
+        problems = _read(self.directory / "problems.parquet", columns)
+        rows = problems[problems["stage"] == stage]
+        if rows["p_exact"].notna().all():
+            return exact_pass_at_k(rows["p_exact"].to_numpy(dtype=np.float64), ks)
+        counts = unbiased_success_at_k(rows["c"].to_numpy(), int(rows["n"].iloc[0]), ks)
+        return counts.mean(axis=0)
+
+    def samples(self, stage: str) -> pd.DataFrame | None:
+        """Return the kept samples of a stage with their outcomes; None if the run keeps none.
+
+        Columns are problem_id, prompt, response and outcome.
+        """
+        folder = self.directory / "samples"
+        if not folder.exists():  # a run made before samples were kept
+            return None
+        which = ["problem_id", "sample"]
+        samples = _read(folder / f"{stage}.parquet", [*which, "prompt", "response"])
+        grades = _read(self.directory / "grades" / f"{stage}.parquet", [*which, "outcome"])
+        return samples.merge(grades, on=which, validate="one_to_one")
+
+
+def _read(path: Path, columns: list[str]) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path, columns=columns)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path} cannot be read ({reason}); run it again with --force") from None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The figures of a comparison: pass@k curves and training dynamics."""
+"""The figures of a comparison: pass@k curves, training dynamics, and mazes with samples."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from fgrpo_bench.report.collect import SATURATED, Comparison, Floats, Group
+from fgrpo_bench.report.mazes import mazes
 from fgrpo_bench.rundir.atomic import write_bytes
 from fgrpo_bench.rundir.directory import read_metrics
-from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
 
 # Okabe and Ito's palette, safe for colour-blind readers.
 _COLOURS = {
@@ -50,8 +50,10 @@ def save_figures(comparison: Comparison, folder: Path, suffix: str = "") -> list
     """Write the figures as PNG and SVG and return their PNG names."""
     names = []
     with plt.rc_context(_STYLE):
-        for name, draw in (("pass_at_k", pass_at_k), ("dynamics", dynamics)):
+        for name, draw in (("pass_at_k", pass_at_k), ("dynamics", dynamics), ("mazes", mazes)):
             figure = draw(comparison)
+            if figure is None:
+                continue
             for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
                 data = BytesIO()
                 figure.savefig(data, format=kind, metadata=metadata)
@@ -78,21 +80,18 @@ def _looks(groups: list[Group]) -> list[dict[str, Any]]:
 def pass_at_k(comparison: Comparison) -> Figure:
     """Draw pass@k against k: guesser, base and methods with the range over seeds.
 
-    The curves are computed from the success probabilities of the problems, so they have a point
-    at every k; the part where the guesser exceeds one half is shaded.
+    The curves are computed from the problems, so they have a point at every k; the part where the
+    guesser exceeds one half is shaded.
     """
     ks = np.unique(np.geomspace(1, max(comparison.ks), 60).round().astype(int))
+    points = ks.tolist()
     figure, axes = plt.subplots(figsize=(6.0, 3.7), layout="constrained")
-
-    def curve(success: Floats) -> Floats:
-        return exact_pass_at_k(success, ks.tolist())
-
-    guesser = curve(comparison.reference.success("guesser"))
+    guesser = comparison.reference.pass_at_k("guesser", points)
     axes.plot(ks, guesser, color="#999999", linestyle=":", label="guesser (maze unseen)")
-    base = curve(comparison.reference.success("base"))
+    base = comparison.reference.pass_at_k("base", points)
     axes.plot(ks, base, color="black", linewidth=1.2, label="base")
     for group, look in zip(comparison.groups, _looks(comparison.groups), strict=True):
-        values = np.stack([curve(run.success("final")) for run in group.runs])
+        values = np.stack([run.pass_at_k("final", points) for run in group.runs])
         axes.plot(ks, values.mean(axis=0), linewidth=1.8, label=group.label, **look)
         axes.fill_between(
             ks, values.min(axis=0), values.max(axis=0), color=look["color"], alpha=0.2, linewidth=0

@@ -109,10 +109,12 @@ def _change(change: float) -> str:
 
 def title(comparison: Comparison) -> str:
     """Return what the table is about."""
-    problems = comparison.reference.curve("final").problems
+    final = comparison.reference.curve("final")
     changed = ", ".join(f"{key}={value}" for key, value in comparison.overrides.items())
     preset = comparison.preset + (f" with {changed}" if changed else "")
-    return f"{preset}: exact pass@k on {problems} mazes of {comparison.benchmark}"
+    how = "exact pass@k" if final.exact else "pass@k"
+    each = "" if final.exact else f", {final.samples} samples each"
+    return f"{preset}: {how} on {final.problems} mazes of {comparison.benchmark}{each}"
 
 
 def stratum_title(comparison: Comparison) -> str:
@@ -133,6 +135,10 @@ def notes(comparison: Comparison) -> list[str]:
         out.append("One seed each: how far another run would land is not known.")
     else:
         out.append(f"Mean ± sample standard deviation over {counts.pop()} seeds.")
+    if not comparison.reference.curve("final").exact:
+        out.append(
+            "Base and methods: unbiased estimates from samples; every walk to the goal counts."
+        )
     if HARD in strata:
         out.append("detour: the mazes whose path also goes up or left, hard to guess.")
     out.append("guesser: draws paths by their frequency in training, without seeing the maze.")

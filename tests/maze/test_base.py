@@ -11,8 +11,18 @@ from fgrpo_bench.maze.recipe import SHIPPED, recipe, require_base, trained_direc
 from fgrpo_bench.maze.sft import epoch_index, load_base, train_base
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k
 
+SHIPPED_PRESETS = [name for name in preset_names() if not load_preset(name)[1].base.train]
 
-@pytest.mark.parametrize("name", preset_names())
+
+def test_which_presets_ship_their_base():
+    assert SHIPPED_PRESETS == ["maze-medium", "maze-small"]
+    shipped = {item.name for item in SHIPPED.iterdir()}
+    assert shipped == {
+        f"{name}.{kind}" for name in SHIPPED_PRESETS for kind in ("json", "safetensors")
+    }
+
+
+@pytest.mark.parametrize("name", SHIPPED_PRESETS)
 def test_the_shipped_base_is_what_its_manifest_says(name, tmp_path):
     config = load_preset(name)[1]
     base = load_base(config, tmp_path)
@@ -37,6 +47,8 @@ def test_another_recipe_needs_training_and_says_why():
     ):
         with pytest.raises(UserError, match=rf"{reason}.*base\.train=true"):
             require_base(load_preset("maze-small", [text])[1])
+    with pytest.raises(UserError, match=r"base\.seed is 4, shipped 0"):  # of the nearest base
+        require_base(load_preset("maze-medium", ["base.seed=4"])[1])
     require_base(load_preset("maze-small", ["model.width=32", "base.train=true"])[1])
 
 

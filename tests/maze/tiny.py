@@ -1,13 +1,15 @@
-"""Tiny models for the maze tests."""
+"""Tiny models and rollouts for the maze tests."""
 
 from functools import cache
 
+import numpy as np
 import torch
 
 from fgrpo_bench.maze.evaluate import answer_log_probs
-from fgrpo_bench.maze.generate import grow
+from fgrpo_bench.maze.generate import Mazes, grow
 from fgrpo_bench.maze.model import ModelShape, Transformer
 from fgrpo_bench.maze.rollout import Rollouts
+from fgrpo_bench.maze.tokens import encode_prompts
 from fgrpo_bench.rng import stream
 
 
@@ -55,3 +57,29 @@ def sequences(rollouts: Rollouts) -> list[list[tuple[list[int], list[float]]]]:
             group.append((tokens[::-1], logps[::-1]))
         out.append(group)
     return out
+
+
+def forest(mazes: Mazes, samples: list[list[list[int]]]) -> Rollouts:
+    """Rollouts that consist of the given samples, G lists of N token lists."""
+    limit = max(len(tokens) for group in samples for tokens in group)
+    nodes: dict[tuple, list[int]] = {}
+    for depth in range(limit):
+        for group, lists in enumerate(samples):
+            for tokens in lists:
+                if len(tokens) > depth:
+                    key = group, tuple(tokens[: depth + 1])
+                    entry = nodes.setdefault(key, [len(nodes), 0, 0])
+                    entry[1] += 1
+                    entry[2] |= len(tokens) == depth + 1
+    keys = list(nodes)
+    return Rollouts(
+        prompts=encode_prompts(mazes),
+        group_size=len(samples[0]),
+        group=np.array([group for group, _ in keys]),
+        parent=np.array([nodes[g, p[:-1]][0] if len(p) > 1 else -1 for g, p in keys]),
+        depth=np.array([len(prefix) - 1 for _, prefix in keys]),
+        token=np.array([prefix[-1] for _, prefix in keys]),
+        count=np.array([nodes[key][1] for key in keys]),
+        ended=np.array([bool(nodes[key][2]) for key in keys]),
+        logp=np.zeros(len(keys), dtype=np.float32),
+    )
