@@ -1,6 +1,7 @@
 """The executor: every way a worker can end reaches the person who waits."""
 
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -62,6 +63,22 @@ TWO = (
 )
 
 
+def test_gpus_are_shared_out_one_to_a_worker(tmp_path, monkeypatch):
+    script = (
+        "import os, time; gpu = os.environ.get('CUDA_VISIBLE_DEVICES');\n"
+        "tell(event='progress', gpu=gpu, at=time.monotonic()); time.sleep(0.3);\n"
+        "tell(event='progress', gpu=gpu, at=time.monotonic()); tell(event='end')"
+    )
+    scripted(monkeypatch, script)
+    seen: dict = {}
+    jobs = [job(tmp_path, str(index)) for index in range(5)]
+    run_jobs(jobs, lambda job, event: seen.setdefault(job.name, []).append(event), ["0", "3"])
+    spans = sorted((e[0]["gpu"], e[0]["at"], e[1]["at"]) for e in seen.values())
+    assert {gpu for gpu, _, _ in spans} == {"0", "3"}
+    for (gpu, _, end), (other, start, _) in pairwise(spans):
+        assert gpu != other or end <= start, "two workers on one GPU"
+
+
 def test_one_bad_job_does_not_stop_the_others(tmp_path, monkeypatch):
     scripted(monkeypatch, TWO.format(bad="tell(event='error', message='mend')", seconds=0.5))
     done = []
@@ -76,9 +93,7 @@ def test_a_kill_stops_the_others(tmp_path, monkeypatch):
     monkeypatch.setattr(executor, "cores", lambda: 2)
     started = []
     start = executor._start
-    monkeypatch.setattr(
-        executor, "_start", lambda job, events: started.append(start(job, events)) or started[-1]
-    )
+    monkeypatch.setattr(executor, "_start", lambda *a: started.append(start(*a)) or started[-1])
     with pytest.raises(Interrupted, match="bad"):
         run_jobs([job(tmp_path, "good"), job(tmp_path, "bad")], lambda *_: None)
     assert all(process.poll() is not None for process in started)

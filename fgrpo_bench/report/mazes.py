@@ -1,6 +1,7 @@
 """A figure of a few mazes with the walks that base and methods sample in them."""
 
 from collections import Counter
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,6 +16,8 @@ Place = tuple[int, int]
 _STEPS = {"UP": (-1, 0), "DOWN": (1, 0), "LEFT": (0, -1), "RIGHT": (0, 1)}
 _RIGHT, _WRONG = "#0072B2", "#D55E00"
 _WIDEST = 7.0  # points, of a line that all samples share
+_DISC: Any = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "linewidth": 0.6}
+_CAPTION = "Width: share of the samples that go there. Blue: right answers. Cross: a wall is hit."
 
 
 def mazes(comparison: Comparison) -> Figure | None:
@@ -42,6 +45,7 @@ def mazes(comparison: Comparison) -> Figure | None:
         line[0].set_ylabel(problem, fontsize=8)
     for axes, (label, _) in zip(grid[0], columns, strict=True):
         axes.set_title(label.replace(" ", "\n", 1), fontsize=8.5, loc="center")
+    figure.supxlabel(_CAPTION, fontsize=7.5, x=0.02, ha="left")
     return figure
 
 
@@ -66,7 +70,7 @@ def _maze(axes: Axes, rows: pd.DataFrame) -> None:
     for letter in "SG":
         row = next(i for i, line in enumerate(text) if letter in line)
         place = text[row].index(letter), row
-        axes.annotate(letter, place, ha="center", va="center", fontsize=6.5, zorder=5)
+        axes.text(*place, letter, ha="center", va="center", fontsize=6, zorder=5, bbox=_DISC)
     axes.set(xticks=[], yticks=[])
     axes.set_xlabel(f"{right.mean():.0%} right", fontsize=7.5, labelpad=2)
 
