@@ -192,11 +192,12 @@ def _manifest(cell: Cell, data: MazeData, base: Base) -> dict[str, Any]:
         "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or None,
         "model": {
             "id": "maze base",
+            "revision": base.manifest["recipe_hash"],
             "weights_sha256": base.manifest["weights_sha256"],
-            "recipe_hash": base.manifest["recipe_hash"],
         },
         "data": {
             "id": benchmark_name(cell),
+            "revision": f"data_seed={cell.config.maze.data_seed}",
             "training_sha256": content_hash(data.training),
             "evaluation_sha256": content_hash(mazes),
             "prompts_sha256": hashlib.sha256(prompts).hexdigest(),

@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils import skip_init
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,16 @@ class RMSNorm(nn.Module):
         return F.rms_norm(x, self.weight.shape, self.weight, self.epsilon)
 
 
+def _linear(inputs: int, outputs: int, bias: bool) -> nn.Linear:
+    layer: nn.Linear = skip_init(nn.Linear, inputs, outputs, bias)  # type: ignore[no-untyped-call]
+    return layer
+
+
+def _embedding(entries: int, width: int) -> nn.Embedding:
+    table: nn.Embedding = skip_init(nn.Embedding, entries, width)  # type: ignore[no-untyped-call]
+    return table
+
+
 class Block(nn.Module):
     """Attention and SwiGLU, each behind a norm and around a residual."""
 
@@ -83,13 +94,13 @@ class Block(nn.Module):
         width, head = shape.width, shape.width // shape.heads
         self.head = head
         self.grouped = shape.kv_heads != shape.heads
-        self.q_proj = nn.Linear(width, shape.heads * head, bias=shape.qkv_bias)
-        self.k_proj = nn.Linear(width, shape.kv_heads * head, bias=shape.qkv_bias)
-        self.v_proj = nn.Linear(width, shape.kv_heads * head, bias=shape.qkv_bias)
-        self.o_proj = nn.Linear(shape.heads * head, width, bias=False)
-        self.gate_proj = nn.Linear(width, shape.ffn, bias=False)
-        self.up_proj = nn.Linear(width, shape.ffn, bias=False)
-        self.down_proj = nn.Linear(shape.ffn, width, bias=False)
+        self.q_proj = _linear(width, shape.heads * head, shape.qkv_bias)
+        self.k_proj = _linear(width, shape.kv_heads * head, shape.qkv_bias)
+        self.v_proj = _linear(width, shape.kv_heads * head, shape.qkv_bias)
+        self.o_proj = _linear(shape.heads * head, width, False)
+        self.gate_proj = _linear(width, shape.ffn, False)
+        self.up_proj = _linear(width, shape.ffn, False)
+        self.down_proj = _linear(shape.ffn, width, False)
         self.input_layernorm = RMSNorm(width, shape.norm_epsilon)
         self.post_attention_layernorm = RMSNorm(width, shape.norm_epsilon)
 
@@ -127,14 +138,18 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 class Transformer(nn.Module):
-    """Decoder-only language model over the maze vocabulary."""
+    """Decoder-only language model over the maze vocabulary.
+
+    Its weights are undefined until ``initialise`` or loading: torch's own initialisation would
+    draw from the global generator.
+    """
 
     def __init__(self, shape: ModelShape) -> None:
         super().__init__()
         self.shape = shape
-        self.embed_tokens = nn.Embedding(shape.vocabulary, shape.width)
+        self.embed_tokens = _embedding(shape.vocabulary, shape.width)
         if shape.positions == "learned":
-            self.embed_positions = nn.Embedding(shape.max_positions, shape.width)
+            self.embed_positions = _embedding(shape.max_positions, shape.width)
         self.layers = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.norm = RMSNorm(shape.width, shape.norm_epsilon)
 

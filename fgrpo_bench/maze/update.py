@@ -18,6 +18,7 @@ from fgrpo_bench.maze.tokens import PAD
 from fgrpo_bench.methods.surrogates import Surrogate
 
 Floats = NDArray[np.float64]
+_ROWS = 32
 
 
 @dataclass(frozen=True)
@@ -194,15 +195,16 @@ def drift(model: Transformer, reference: Transformer, rollouts: Rollouts) -> dic
     ``kl_to_base`` is KL(policy || reference) in nats per token, exact at each sampled prefix and
     averaged over the samples; ``distance_to_base`` the Euclidean distance of the weights.
     """
-    packed = pack(rollouts, np.arange(len(rollouts.prompts)))
+    groups, total = np.arange(len(rollouts.prompts)), 0.0
     with torch.inference_mode():
-        ours, theirs = place_log_probs(model, packed), place_log_probs(reference, packed)
-        kl = (ours.exp() * (ours - theirs)).sum(dim=-1).double()
-        count = torch.from_numpy(rollouts.count[packed.node]).to(kl.device)
+        for rows in _blocks(len(groups)):
+            packed = pack(rollouts, groups[rows])
+            ours, theirs = place_log_probs(model, packed), place_log_probs(reference, packed)
+            kl = (ours.exp() * (ours - theirs)).sum(dim=-1).double()
+            total += float((kl * torch.from_numpy(rollouts.count[packed.node]).to(kl.device)).sum())
         pairs = zip(model.parameters(), reference.parameters(), strict=True)
         square = sum(float((a - b).double().square().sum()) for a, b in pairs)
-    mean = float((kl * count).sum()) / rollouts.tokens
-    return {"kl_to_base": mean, "distance_to_base": square**0.5}
+    return {"kl_to_base": total / rollouts.tokens, "distance_to_base": square**0.5}
 
 
 def backward(
@@ -234,9 +236,29 @@ def backward(
     signal = np.zeros(len(rollouts.prompts), dtype=np.bool_)
     np.logical_or.at(signal, rollouts.group, (weights.positive > 0) | (weights.negative < 0))
     active = groups[signal[groups]] if regulariser is None else groups
-    if not len(active):
-        return UpdateStats(0.0, 0.0)
-    packed = pack(rollouts, active)
+    parts = [
+        _backward_rows(model, rollouts, weights, active[rows], surrogate, divisor, regulariser)
+        for rows in _blocks(len(active))
+    ]
+    return UpdateStats(sum(part.loss for part in parts), sum(part.clipped for part in parts))
+
+
+def _blocks(rows: int) -> list[slice]:
+    """Cut rows into blocks that fit into memory."""
+    return [slice(start, start + _ROWS) for start in range(0, rows, _ROWS)]
+
+
+def _backward_rows(
+    model: Transformer,
+    rollouts: Rollouts,
+    weights: NodeWeights,
+    groups: Nodes,
+    surrogate: Surrogate,
+    divisor: float,
+    regulariser: Regulariser | None,
+) -> UpdateStats:
+    """``backward`` for groups that are all run, in one pass."""
+    packed = pack(rollouts, groups)
     log_probs = place_log_probs(model, packed)
     logp = _chosen(log_probs, packed)
     old, positive, negative = (

@@ -65,7 +65,12 @@ class Run:
         which = ["problem_id", "sample"]
         samples = _read(folder / f"{stage}.parquet", [*which, "prompt", "response"])
         grades = _read(self.directory / "grades" / f"{stage}.parquet", [*which, "outcome"])
-        return samples.merge(grades, on=which, validate="one_to_one")
+        if not samples[which].equals(grades[which]):
+            raise UserError(
+                f"{folder}/{stage}.parquet and its grades are not of the same samples; "
+                "run it again with --force"
+            )
+        return samples.assign(outcome=grades["outcome"])
 
 
 def _read(path: Path, columns: list[str]) -> pd.DataFrame:

@@ -9,20 +9,29 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from fgrpo_bench.cli import main
+from fgrpo_bench.config.load import digest, load_preset
 from fgrpo_bench.maze import experiment
+from fgrpo_bench.maze.data import content_hash, load_mazes
 from fgrpo_bench.maze.grid import cells
 from fgrpo_bench.methods.registry import METHODS
 from fgrpo_bench.rundir.directory import begin, inspect, locked, read_metrics
 from fgrpo_bench.rundir.results import read_results
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_success_at_k
 
-KEPT = ("results.json", "problems.parquet", "metrics.jsonl", "checkpoints/final.safetensors")
+KEPT = (
+    "results.json", "problems.parquet", "metrics.jsonl", "checkpoints/final.safetensors",
+    "samples/base.parquet", "samples/final.parquet", "grades/base.parquet", "grades/final.parquet",
+)  # fmt: skip
 
 
 def arguments(preset: Path, out: Path, *more: str) -> list[str]:
@@ -35,11 +44,16 @@ def contents(root: Path) -> dict[str, bytes]:
     return {f"{run.name}/{name}": (run / name).read_bytes() for run in runs for name in KEPT}
 
 
+SECRET = "hf_aTokenThatMustNeverBeWritten"
+
+
 @pytest.fixture(scope="module")
 def finished(micro_preset, tmp_path_factory) -> Path:
     """Four finished runs: GRPO and F-GRPO, two seeds."""
     out = tmp_path_factory.mktemp("finished")
-    main(arguments(micro_preset, out, "--method", "grpo", "fgrpo", "--seed", "0", "1"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_TOKEN", SECRET)
+        main(arguments(micro_preset, out, "--method", "grpo", "fgrpo", "--seed", "0", "1"))
     return out
 
 
@@ -56,8 +70,8 @@ def test_run_writes_what_the_contract_says(finished):
     assert runs == ["fgrpo-n8-g1-s0", "fgrpo-n8-g1-s1", "grpo-n8-g0-s0", "grpo-n8-g0-s1"]
     run = finished / "micro" / "fgrpo-n8-g1-s0"
     assert sorted(p.name for p in run.iterdir() if p.name != "lock") == [
-        "checkpoints", "config.json", "manifest.json", "metrics.jsonl", "problems.parquet",
-        "results.json",
+        "checkpoints", "config.json", "grades", "manifest.json", "metrics.jsonl",
+        "problems.parquet", "results.json", "samples",
     ]  # fmt: skip
     assert [p.name for p in (run / "checkpoints").iterdir()] == ["final.safetensors"]
 
@@ -87,15 +101,80 @@ def test_run_writes_what_the_contract_says(finished):
     assert len(drifts) == 6
     assert drifts == sorted(drifts)
 
+
+def test_results_json_has_the_contracts_keys(finished):
+    value = json.loads((finished / "micro" / "fgrpo-n8-g1-s0" / "results.json").read_text())
+    assert set(value) == {
+        "schema", "preset", "method", "group_size", "gamma", "seed", "overrides", "benchmarks",
+        "training", "outcomes",
+    }  # fmt: skip
+    keys = {"name", "stratum", "stage", "problems", "samples", "exact", "pass_at_k"}
+    assert all(set(benchmark) == keys for benchmark in value["benchmarks"])
+    assert set(value["training"]) == {"steps", "rollouts", "tokens", "clip_fraction"}
+    assert set(value["outcomes"]) == {"correct", "wrong", "truncated"}
+    for benchmark in value["benchmarks"]:
+        assert list(benchmark["pass_at_k"]) == ["1", "4", "16", "64"]
+        assert all(0 <= share <= 1 for share in benchmark["pass_at_k"].values())
+
+
+def test_manifest_tells_what_made_the_run_and_nothing_private(finished, micro_preset):
+    run = finished / "micro" / "fgrpo-n8-g1-s0"
     manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["schema"] == 1
     assert manifest["command"].endswith("--method fgrpo --n 8 --gamma 1 --seed 0")
     assert manifest["config"] == json.loads((run / "config.json").read_text())
-    assert {"packages", "platform", "git", "model", "data", "seeds", "started", "finished"} <= set(
-        manifest
-    )
+    assert manifest["config_hash"] == digest(manifest["config"])
+    assert manifest["packages"]["torch"] == version("torch")
+    assert manifest["platform"].startswith(os.uname().sysname)
+    assert set(manifest["git"] or {"commit": 0, "dirty": 0}) == {"commit", "dirty"}
+    (base,) = (finished / "micro").glob("base-*")
+    weights = hashlib.sha256((base / "base.safetensors").read_bytes()).hexdigest()
+    assert manifest["model"] == {
+        "id": "maze base", "revision": base.name.removeprefix("base-"), "weights_sha256": weights
+    }  # fmt: skip
+    data = load_mazes(load_preset(str(micro_preset))[1])
+    assert manifest["data"]["id"] == "maze-9x9"
+    assert manifest["data"]["revision"] == "data_seed=3"
+    assert manifest["data"]["evaluation_sha256"] == content_hash(data.heldout)
+    assert manifest["data"]["training_sha256"] == content_hash(data.training)
+    assert len(manifest["data"]["prompts_sha256"]) == 64
+    assert manifest["seeds"] == {"run": 0, "data": 3, "base": 0}
+    started, ended = (datetime.fromisoformat(manifest[k]) for k in ("started", "finished"))
+    assert started <= ended
     text = (run / "manifest.json").read_text()
-    assert os.path.expanduser("~") not in text
-    assert str(finished) not in text
+    for private in (os.path.expanduser("~"), str(finished), os.uname().nodename, SECRET):
+        assert private not in text
+
+
+def test_problems_belong_to_the_preset_and_never_to_the_seed(finished):
+    """Whatever the seed: the same mazes, guesser and base, problem by problem, so that runs pair."""
+    runs = [path.parent for path in finished.rglob("results.json")]
+    manifests = [json.loads((run / "manifest.json").read_text()) for run in runs]
+    assert {manifest["seeds"]["run"] for manifest in manifests} == {0, 1}
+    assert len({json.dumps(manifest["data"]) for manifest in manifests}) == 1
+    for stage, alike in (("guesser", True), ("base", True), ("final", False)):
+        tables = []
+        for run in runs:
+            problems = pd.read_parquet(run / "problems.parquet")
+            tables.append(problems[problems["stage"] == stage].to_json())
+        assert (len(set(tables)) == 1) == alike
+
+
+def test_a_run_leaves_the_global_generators_alone(finished, micro_preset, with_base):
+    """Every draw comes from a stream of its own: neither reads nor moves a global state."""
+    (cell,) = cells(str(micro_preset), ["shuffled-focal"], [8], overrides=["train.steps=4"])
+    directories = [with_base / "micro" / name for name in ("one", "two")]
+    for seed, directory in enumerate(directories):
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002 (the very state that must not matter)
+        torch.manual_seed(seed)
+        before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state()  # noqa: NPY002
+        experiment.run(cell, directory, lambda _: None)
+        after = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state()  # noqa: NPY002
+        assert before[:2] == after[:2]
+        assert torch.equal(before[2], after[2])
+    for name in KEPT:
+        assert (directories[0] / name).read_bytes() == (directories[1] / name).read_bytes()
 
 
 def test_runs_differ_by_method_and_seed_but_share_base_and_problems(finished):
@@ -522,8 +601,8 @@ def test_report_draws_and_tabulates(finished, tmp_path, capsys):
     out = tmp_path / "report"
     main(["report", str(finished), "--out", str(out)])
     assert sorted(p.name for p in out.iterdir()) == [
-        "dynamics.png", "dynamics.svg", "manifest.json", "pass_at_k.png", "pass_at_k.svg",
-        "report.md", "table.csv", "table.md",
+        "dynamics.png", "dynamics.svg", "manifest.json", "mazes.png", "mazes.svg",
+        "pass_at_k.png", "pass_at_k.svg", "report.md", "table.csv", "table.md",
     ]  # fmt: skip
     text = (out / "report.md").read_text()
     assert "![pass_at_k](pass_at_k.png)" in text
@@ -629,8 +708,28 @@ def test_report_names_unfinished_runs_and_refuses_damaged_ones(finished, tmp_pat
     (copy / "micro" / "grpo-n8-g0-s1" / "results.json").unlink()
     main(["report", str(copy), "--out", str(tmp_path / "r")])
     assert "not finished: grpo-n8-g0-s1" in capsys.readouterr().err
-    (copy / "micro" / "grpo-n8-g0-s0" / "problems.parquet").write_bytes(b"PAR1 torn")
+    run = copy / "micro" / "grpo-n8-g0-s0"
+    for name in ("problems.parquet", "samples/final.parquet", "grades/final.parquet"):
+        whole = (run / name).read_bytes()
+        (run / name).write_bytes(b"PAR1 torn")
+        with pytest.raises(SystemExit) as exit_:
+            main(["report", str(copy), "--out", str(tmp_path / "r")])
+        assert exit_.value.code == 2
+        assert f"{name} cannot be read" in capsys.readouterr().err.splitlines()[-1]
+        (run / name).write_bytes(whole)
+    grades = pd.read_parquet(run / "grades" / "final.parquet")
+    grades.assign(problem_id="tuning-00007").to_parquet(run / "grades" / "final.parquet")
     with pytest.raises(SystemExit) as exit_:
         main(["report", str(copy), "--out", str(tmp_path / "r")])
     assert exit_.value.code == 2
-    assert "problems.parquet cannot be read" in capsys.readouterr().err.splitlines()[-1]
+    assert "samples/final.parquet and its grades are not of" in capsys.readouterr().err
+
+
+def test_report_draws_no_mazes_of_runs_that_keep_no_samples(finished, tmp_path, capsys):
+    copy = tmp_path / "runs"
+    shutil.copytree(finished, copy)
+    for folder in copy.rglob("samples"):
+        shutil.rmtree(folder)
+    main(["report", str(copy), "--out", str(tmp_path / "r")])
+    assert not (tmp_path / "r" / "mazes.png").exists()
+    assert "mazes.png" not in (tmp_path / "r" / "report.md").read_text()

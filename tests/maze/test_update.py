@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from fgrpo_bench.maze import update
 from fgrpo_bench.maze.generate import grow
 from fgrpo_bench.maze.rollout import sample
 from fgrpo_bench.maze.tokens import encode_prompts
@@ -58,7 +59,9 @@ def rolled_out(positions: str):
 @pytest.mark.parametrize("positions", ["learned", "rope"])
 @pytest.mark.parametrize("off_policy", [False, True])
 @pytest.mark.parametrize("name", ["grpo", "dapo", "cispo"])
-def test_trie_gradient_equals_per_sample_loop(name, off_policy, positions):
+def test_trie_gradient_equals_per_sample_loop(name, off_policy, positions, monkeypatch):
+    if off_policy:  # in blocks of rows too
+        monkeypatch.setattr(update, "_ROWS", 2)
     model, rollouts, advantages = rolled_out(positions)
     if off_policy:
         rng = torch.Generator().manual_seed(3)
@@ -82,8 +85,9 @@ def test_trie_gradient_equals_per_sample_loop(name, off_policy, positions):
 
 
 @pytest.mark.parametrize(("entropy", "kl"), [(0.3, 0.0), (0.0, 0.7), (0.2, 0.5)])
-def test_regularised_gradient_equals_per_sample_loop(entropy, kl):
+def test_regularised_gradient_equals_per_sample_loop(entropy, kl, monkeypatch):
     """Entropy bonus and k3 penalty are token means over all samples, homogeneous groups too."""
+    monkeypatch.setattr(update, "_ROWS", 3)
     model, rollouts, advantages = rolled_out("learned")
     reference, surrogate = small_model(seed=9), METHODS["grpo"].surrogate
     slow, groups = copy.deepcopy(model), np.array([0, 2, 3, 4])
@@ -111,7 +115,8 @@ def test_regularised_gradient_equals_per_sample_loop(entropy, kl):
     assert all(p.grad is None for p in reference.parameters())
 
 
-def test_drift_is_the_mean_kl_at_the_sampled_prefixes():
+def test_drift_is_the_mean_kl_at_the_sampled_prefixes(monkeypatch):
+    monkeypatch.setattr(update, "_ROWS", 2)
     model, rollouts, _ = rolled_out("learned")
     reference = small_model(seed=9)
     total = 0.0
