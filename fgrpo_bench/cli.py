@@ -206,10 +206,12 @@ def _one_line(box: str, words: list[str]) -> str:
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    extra = {"torch": "train", "safetensors": "train"}.get(str(error.name).partition(".")[0])
-    if extra is None:
+    from fgrpo_bench.extras import how_to_install
+
+    advice = how_to_install(str(error.name).partition(".")[0])
+    if advice is None:
         raise error
-    return f"{error.name} is not installed: pip install 'fgrpo-bench[{extra}]'"
+    return f"{error.name} is not installed: {advice}"
 
 
 def _leave(code: int, message: str) -> None:

@@ -2,14 +2,17 @@
 
 import os
 import platform
-import re
 import shutil
+import sys
 import tempfile
-from importlib.metadata import PackageNotFoundError, requires, version
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from itertools import groupby
 from pathlib import Path
 
 from fgrpo_bench import __version__
 from fgrpo_bench.executor import cores
+from fgrpo_bench.extras import Requirement, install_line, requirements
 
 _HERE = Path(__file__).resolve().parents[1]
 
@@ -24,11 +27,28 @@ def doctor() -> None:
         can = "writable" if os.access(place, os.W_OK) else "NOT writable: choose another --out"
         print(f"{place}: {can}, {free:.0f} GiB free")
     print("packages (tested version in brackets where it differs):")
-    own = {re.split(r"[^A-Za-z0-9._-]", text)[0] for text in requires("fgrpo-bench") or ()}
-    for name, tested in tested_versions().items():
-        if name not in own:
-            continue
-        print(f"  {name} {_compare(name, tested)}")
+    possible = [item for item in requirements() if item.platform in ("", sys.platform)]
+    for text in package_lines(possible, tested_versions()):
+        print(text)
+
+
+def package_lines(required: Sequence[Requirement], tested: dict[str, str]) -> Iterator[str]:
+    """Yield one line for the core and each extra, and below it the packages not yet listed.
+
+    Args:
+        required: the requirements, those of an extra in one row.
+        tested: package to version.
+    """
+    listed: set[str] = set()
+    for extra, group in groupby(required, key=lambda item: item.extra):
+        here = {item.package: _installed(item.package) for item in group}
+        missing = ", ".join(name for name, found in here.items() if found is None)
+        state = f"missing {missing}: {install_line(extra)}" if missing else "complete"
+        yield f"{f'extra {extra}' if extra else 'core'}: {state}"
+        for name, found in here.items():
+            if found is not None and name not in listed:
+                yield f"  {name} {_compare(found, tested.get(name))}"
+        listed.update(here)
 
 
 def tested_versions() -> dict[str, str]:
@@ -40,12 +60,15 @@ def tested_versions() -> dict[str, str]:
     return {}
 
 
-def _compare(name: str, tested: str) -> str:
+def _installed(name: str) -> str | None:
     try:
-        here = version(name)
+        return version(name)
     except PackageNotFoundError:
-        return f"not installed [{tested}]"
-    return here if here.partition("+")[0] == tested else f"{here} [{tested}]"
+        return None
+
+
+def _compare(here: str, tested: str | None) -> str:
+    return here if tested in (None, here.partition("+")[0]) else f"{here} [{tested}]"
 
 
 def _gpu() -> str:
@@ -53,7 +76,7 @@ def _gpu() -> str:
     try:
         import torch
     except ModuleNotFoundError:
-        return "unknown, torch is not installed: pip install 'fgrpo-bench[train]'"
+        return f"unknown, torch is not installed: {install_line('train')}"
     if not torch.cuda.is_available():
         return "none (the mazes run on the CPU)"
     return ", ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count()))

@@ -9,6 +9,7 @@ import pytest
 
 from fgrpo_bench.cli import main
 from fgrpo_bench.commands import doctor
+from fgrpo_bench.extras import Requirement
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -111,10 +112,31 @@ def test_doctor_compares_with_the_tested_versions(capsys):
     assert any(line.startswith("GPU: ") for line in lines)
     assert f"  numpy {version('numpy')}" in [line.partition(" [")[0] for line in lines]
     tested = doctor.tested_versions()
-    assert {"torch", "trl", "vllm"} & set(tested) == {"torch", "trl"}
-    assert doctor._compare("numpy", version("numpy")) == version("numpy")
-    assert doctor._compare("numpy", "0.1") == f"{version('numpy')} [0.1]"
-    assert doctor._compare("no-such-package", "1.0") == "not installed [1.0]"
+    assert {"torch", "trl", "vllm", "ray"} <= set(tested)
+    assert doctor._compare("2.13.0+cpu", "2.13.0") == "2.13.0+cpu"
+    assert doctor._compare("2.3.5", "0.1") == "2.3.5 [0.1]"
+    assert doctor._compare("2.3.5", None) == "2.3.5"
+
+
+def test_doctor_says_which_extras_are_complete(capsys):
+    main(["doctor"])
+    out = capsys.readouterr().out
+    assert "core: complete\n" in out
+    assert "extra train: complete\n" in out
+    assert out.count("  torch ") == 1, "a package of several extras is listed once"
+    required = [
+        Requirement("no-such-core", "", ""),
+        Requirement("numpy", "one", ""),
+        Requirement("no-such-a", "two", ""),
+        Requirement("numpy", "two", ""),
+        Requirement("no-such-b", "two", ""),
+    ]
+    assert list(doctor.package_lines(required, {"numpy": "0.1"})) == [
+        "core: missing no-such-core: pip install fgrpo-bench",
+        "extra one: complete",
+        f"  numpy {version('numpy')} [0.1]",
+        "extra two: missing no-such-a, no-such-b: pip install 'fgrpo-bench[two]'",
+    ]
 
 
 def test_a_missing_extra_says_what_to_type():
@@ -128,3 +150,26 @@ def test_a_missing_extra_says_what_to_type():
     assert done.stderr.splitlines()[-1] == (
         "fgrpo-bench: torch is not installed: pip install 'fgrpo-bench[train]'"
     )
+
+
+@pytest.mark.parametrize(("module", "extra"), [("lm_eval.tasks", "eval"), ("numba", "sim")])
+def test_a_missing_package_of_any_extra_is_one_line(module, extra, monkeypatch, capsys):
+    def fail(command: object) -> None:
+        raise ModuleNotFoundError(f"No module named '{module}'", name=module)
+
+    monkeypatch.setattr("fgrpo_bench.cli.dispatch", fail)
+    with pytest.raises(SystemExit) as exit_:
+        main(["presets"])
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err == (
+        f"fgrpo-bench: {module} is not installed: pip install 'fgrpo-bench[{extra}]'\n"
+    )
+
+
+def test_a_missing_module_that_no_extra_brings_is_a_bug(monkeypatch):
+    def fail(command: object) -> None:
+        raise ModuleNotFoundError("No module named 'no_such'", name="no_such")
+
+    monkeypatch.setattr("fgrpo_bench.cli.dispatch", fail)
+    with pytest.raises(ModuleNotFoundError, match="no_such"):
+        main(["presets"])
