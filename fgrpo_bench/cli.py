@@ -79,6 +79,23 @@ class Base:
 
 
 @dataclass(frozen=True)
+class Bench:
+    """Measure the speed of a part on one thread, against its targets.
+
+    maze: a training step beside a plain loop on Hugging Face transformers, and N = 512 beside 8.
+    """
+
+    name: Annotated[Positional[str], arg(metavar="NAME")]
+    """What to measure: maze."""
+    preset: Preset = "maze-small"
+    """A shipped preset, or a file of your own."""
+    n: Annotated[int, arg(metavar="N")] = 16
+    """Group size: rollouts per prompt."""
+    json: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Also write everything to this file."""
+
+
+@dataclass(frozen=True)
 class Presets:
     """List the shipped presets."""
 
@@ -92,10 +109,18 @@ Command: TypeAlias = (
     Annotated[Run, subcommand("run")]
     | Annotated[Report, subcommand("report")]
     | Annotated[Base, subcommand("base")]
+    | Annotated[Bench, subcommand("bench")]
     | Annotated[Presets, subcommand("presets")]
     | Annotated[Doctor, subcommand("doctor")]
 )
-COMMANDS = {"run": Run, "report": Report, "base": Base, "presets": Presets, "doctor": Doctor}
+COMMANDS = {
+    "run": Run,
+    "report": Report,
+    "base": Base,
+    "bench": Bench,
+    "presets": Presets,
+    "doctor": Doctor,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -169,6 +194,10 @@ def dispatch(command: Command) -> None:
         from fgrpo_bench.commands.base import make_base
 
         make_base(command.preset, [text for texts in command.set for text in texts], command.out)
+    elif isinstance(command, Bench):
+        from fgrpo_bench.commands.bench import bench
+
+        bench(command.name, command.preset, command.n, command.json)
     elif isinstance(command, Presets):
         from fgrpo_bench.commands.presets import presets
 

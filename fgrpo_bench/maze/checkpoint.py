@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
 
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.maze.model import Transformer
@@ -31,17 +31,21 @@ class Training:
 
 
 def new_training(model: Transformer, learning_rate: float, weight_decay: float) -> Training:
-    """Start training a model with AdamW (.9, .999).
+    """Start training a model with AdamW (.9, .999)."""
+    return Training(model, adamw(model, learning_rate, weight_decay), 0, {})
+
+
+def adamw(model: nn.Module, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
+    """Return a fresh AdamW (.9, .999) of a model's weights.
 
     Gradients start as zeros, never as None: AdamW passes over None, so a resumed run whose first
     mini-batch has no signal would otherwise skip the step that the uninterrupted run takes.
     """
     for weight in model.parameters():
         weight.grad = torch.zeros_like(weight)
-    optimizer = torch.optim.AdamW(
+    return torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=weight_decay, fused=True
     )
-    return Training(model, optimizer, 0, {})
 
 
 def save_training(directory: Path, training: Training) -> None:

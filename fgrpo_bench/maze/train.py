@@ -23,6 +23,8 @@ from fgrpo_bench.methods.registry import Method, Weighted, get_method
 from fgrpo_bench.rng import stream
 from fgrpo_bench.rundir.directory import Metrics
 
+TOTALS = ("rollouts", "tokens", "clipped", "correct", "wrong", "truncated")
+
 
 def train(
     cell: Cell,
@@ -48,15 +50,13 @@ def train(
     metrics = Metrics(directory, training.step if training.totals else -1)
     try:
         if not training.totals:
-            training.totals = dict.fromkeys(
-                ("rollouts", "tokens", "clipped", "correct", "wrong", "truncated"), 0
-            )
+            training.totals = dict.fromkeys(TOTALS, 0)
             line: dict[str, Any] = {"step": 0} | _evaluation(cell, training, mazes[1])
             metrics.append(line)
             progress(line)
         recent: list[dict[str, Any]] = []
         while training.step < steps:
-            line, rollouts = _step(cell, training, mazes[0], regulariser)
+            line, rollouts = training_step(cell, training, mazes[0], regulariser)
             recent.append(line)
             due = training.step % every == 0 or training.step == steps
             if due:
@@ -88,7 +88,7 @@ def _evaluation(cell: Cell, training: Training, mazes: Mazes) -> dict[str, Any]:
     return {"pass_at_k": dict(zip(map(str, ks), curve.tolist(), strict=True))}
 
 
-def _step(
+def training_step(
     cell: Cell, training: Training, mazes: Mazes, regulariser: Regulariser
 ) -> tuple[dict[str, Any], Rollouts]:
     """One rollout and its updates; returns the step's line of metrics and its samples."""

@@ -29,7 +29,7 @@ def test_help_is_fast_and_imports_nothing_heavy():
         "from fgrpo_bench.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit as e: assert not e.code\n"
-        "heavy = {'torch', 'matplotlib', 'pandas', 'numpy', 'pyarrow'} & set(sys.modules)\n"
+        "heavy = {'torch', 'transformers', 'matplotlib', 'pandas', 'numpy', 'pyarrow'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     times = []
@@ -38,7 +38,7 @@ def test_help_is_fast_and_imports_nothing_heavy():
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         times.append(time.monotonic() - start)
         assert done.returncode == 0, done.stderr
-        assert all(command in done.stdout for command in ("run", "report", "base"))
+        assert all(command in done.stdout for command in ("run", "report", "base", "bench"))
     assert min(times) < 1.0
 
 
@@ -66,6 +66,11 @@ def test_reporting_needs_no_torch():
         (["run", "--method", "grpo", "--set", "maze.size=7"], "192 different mazes"),
         (["run", "--method", "grpo", "--set", "model.width=32"], "base.train=true"),
         (["run", "--seed", "0", "--method", "grpo", "--seed", "1"], "--seed is given twice"),
+        (["bench", "mase"], "no bench 'mase': did you mean 'maze'?"),
+        (["bench"], "Missing from fgrpo-bench bench: NAME"),
+        (["bench", "maze", "--n", "1"], "a group needs at least 2 rollouts"),
+        (["bench", "maze", "--preset", "maze-smal"], "did you mean 'maze-small'?"),
+        (["bench", "maze", "--json", "no/where.json"], "there is no folder no"),
         (["report", "nowhere"], "nowhere is no directory"),
         (["report", "."], "no finished run under ."),
     ],
@@ -139,16 +144,23 @@ def test_doctor_says_which_extras_are_complete(capsys):
     ]
 
 
-def test_a_missing_extra_says_what_to_type():
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        ("torch", ["run", "--method", "grpo", "--out", "/nonexistent/x"]),
+        ("transformers", ["bench", "maze"]),
+    ],
+)
+def test_a_missing_extra_says_what_to_type(package, words):
     code = (
-        "import sys; sys.modules['torch'] = None\n"
+        f"import sys; sys.modules[{package!r}] = None\n"
         "from fgrpo_bench.cli import main\n"
-        "main(['run', '--method', 'grpo', '--out', '/nonexistent/x'])"
+        f"main({words})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        "fgrpo-bench: torch is not installed: pip install 'fgrpo-bench[train]'"
+        f"fgrpo-bench: {package} is not installed: pip install 'fgrpo-bench[train]'"
     )
 
 

@@ -12,12 +12,11 @@ from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.rollout import sample
 from fgrpo_bench.maze.sft import epoch_index
 from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
-from fgrpo_bench.maze.train import _step
+from fgrpo_bench.maze.train import TOTALS, training_step
 from fgrpo_bench.maze.update import Regulariser
 from fgrpo_bench.rng import stream
 from tests.maze.tiny import sequences
 
-TOTALS = ("rollouts", "tokens", "clipped", "correct", "wrong", "truncated")
 N, GAMMA = 16, 0.7
 
 
@@ -104,7 +103,7 @@ def test_a_step_equals_the_plain_loop(cell, method):
     ours = skilled(cell, data)
     theirs, before = copy.deepcopy(ours), copy.deepcopy(ours)
     training = started(ours, 1e-2)
-    line, _ = _step(cell, training, data.training, plain(before))
+    line, _ = training_step(cell, training, data.training, plain(before))
     seen = naive_step(cell, theirs, data.training.take(epoch_index(300, 5, "maze-order", 0, 6)))
     assert {hits > 0 for hits in seen} == {True, False}, "some groups are homogeneous"
     assert line["reward"] == sum(seen) / (6 * N)
@@ -120,7 +119,7 @@ def test_a_step_equals_the_plain_loop(cell, method):
 def stepped_and_restored(cell, data, directory):
     """A training after one step, and another restored from its checkpoint."""
     one = started(skilled(cell, data), 1e-2)
-    _step(cell, one, data.training, plain(one.model))
+    training_step(cell, one, data.training, plain(one.model))
     save_training(directory, one)
     two = started(skilled(cell, data), 1e-2)
     restore_training(directory, two)
@@ -132,7 +131,7 @@ def test_a_checkpoint_restores_everything_a_step_depends_on(cell, tmp_path):
     data = load_mazes(cell.config)
     one, two = stepped_and_restored(cell, data, tmp_path)
     assert (two.step, two.totals) == (1, one.totals)
-    lines = [_step(cell, t, data.training, plain(t.model))[0] for t in (one, two)]
+    lines = [training_step(cell, t, data.training, plain(t.model))[0] for t in (one, two)]
     assert lines[0] == lines[1]
     for a, b in zip(one.model.parameters(), two.model.parameters(), strict=True):
         assert torch.equal(a, b)
