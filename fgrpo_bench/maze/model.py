@@ -5,13 +5,15 @@ mazes (a test compares it with the Hugging Face model on the same weights). Lear
 learn faster at the widths of a laptop.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils import skip_init
+
+from fgrpo_bench.maze.attention import Attention, causal
 
 
 @dataclass(frozen=True)
@@ -29,38 +31,6 @@ class ModelShape:
     qkv_bias: bool = False
     rope_theta: float = 1e6
     norm_epsilon: float = 1e-6
-
-
-@dataclass
-class KVCache:
-    """Keys and values of what was run, per layer [B, kv_heads, capacity, head width]."""
-
-    keys: list[Tensor] = field(default_factory=list)
-    values: list[Tensor] = field(default_factory=list)
-    length: int = 0
-
-    def extend(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Store a layer's new keys and values behind the old ones and return all of them."""
-        end = self.length + key.shape[2]
-        if layer == len(self.keys):
-            self.keys.append(_room(key, 2 * end))
-            self.values.append(_room(value, 2 * end))
-        if end > self.keys[layer].shape[2]:
-            self.keys[layer] = _grown(self.keys[layer], 2 * end)
-            self.values[layer] = _grown(self.values[layer], 2 * end)
-        self.keys[layer][:, :, self.length : end] = key
-        self.values[layer][:, :, self.length : end] = value
-        return self.keys[layer][:, :, :end], self.values[layer][:, :, :end]
-
-
-def _room(like: Tensor, capacity: int) -> Tensor:
-    return like.new_empty(*like.shape[:2], capacity, like.shape[3])
-
-
-def _grown(old: Tensor, capacity: int) -> Tensor:
-    new = _room(old, capacity)
-    new[:, :, : old.shape[2]] = old
-    return new
 
 
 class RMSNorm(nn.Module):
@@ -93,7 +63,6 @@ class Block(nn.Module):
         super().__init__()
         width, head = shape.width, shape.width // shape.heads
         self.head = head
-        self.grouped = shape.kv_heads != shape.heads
         self.q_proj = _linear(width, shape.heads * head, shape.qkv_bias)
         self.k_proj = _linear(width, shape.kv_heads * head, shape.qkv_bias)
         self.v_proj = _linear(width, shape.kv_heads * head, shape.qkv_bias)
@@ -108,24 +77,27 @@ class Block(nn.Module):
         self,
         x: Tensor,
         rotation: tuple[Tensor, Tensor] | None,
-        mask: Tensor | None,
-        cache: KVCache | None,
+        attention: Attention,
         layer: int,
+        start: int,
     ) -> Tensor:
-        """Return the residual stream after this block; arguments as in ``Transformer.forward``."""
+        """Return the residual stream after this block from place ``start`` on.
+
+        Keys and values are of all places; the other arguments as in ``Transformer.forward``.
+        """
         y = self.input_layernorm(x)
         query, key, value = (
-            proj(y).unflatten(-1, (-1, self.head)).transpose(1, 2)
-            for proj in (self.q_proj, self.k_proj, self.v_proj)
+            projection(part).unflatten(-1, (-1, self.head))
+            for projection, part in (
+                (self.q_proj, y[:, start:]),
+                (self.k_proj, y),
+                (self.v_proj, y),
+            )
         )
         if rotation is not None:
-            query, key = _rotate(query, *rotation), _rotate(key, *rotation)
-        if cache is not None:
-            key, value = cache.extend(layer, key, value)
-        mixed = F.scaled_dot_product_attention(
-            query, key, value, mask, is_causal=mask is None, enable_gqa=self.grouped
-        )
-        x = x + self.o_proj(mixed.transpose(1, 2).flatten(2))
+            cos, sin = rotation
+            query, key = _rotate(query, cos[:, start:], sin[:, start:]), _rotate(key, cos, sin)
+        x = x[:, start:] + self.o_proj(attention(layer, query, key, value).flatten(2))
         y = self.post_attention_layernorm(x)
         out: Tensor = x + self.down_proj(F.silu(self.gate_proj(y)) * self.up_proj(y))
         return out
@@ -153,6 +125,11 @@ class Transformer(nn.Module):
         self.layers = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.norm = RMSNorm(shape.width, shape.norm_epsilon)
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie."""
+        return self.embed_tokens.weight.device
+
     def initialise(self, generator: torch.Generator) -> None:
         """Draw weights with standard deviation .02, output projections scaled by 1/sqrt(2 L)."""
         with torch.no_grad():
@@ -170,42 +147,38 @@ class Transformer(nn.Module):
         self,
         tokens: Tensor,
         positions: Tensor,
-        mask: Tensor | None = None,
-        cache: KVCache | None = None,
+        attention: Attention = causal,
+        start: int = 0,
     ) -> Tensor:
-        """Return the final hidden states, [B, T, width], on the model's device.
-
-        The arguments may lie on any device.
+        """Return the final hidden states from place ``start`` on, [B, T - start, width].
 
         Args:
-            tokens: [B, T] ids.
-            positions: [T] or [B, T] position of each token.
-            mask: [B, 1, T, S] True where a token may look, S counting the cache; None is causal
-                and needs an empty cache.
-            cache: keys and values so far, extended in place.
+            tokens: [B, T] ids, on any device.
+            positions: [T] or [B, T] position of each token, on any device.
+            attention: which places look at which.
+            start: the first place that is asked for; the last layer computes no other.
         """
-        device = self.embed_tokens.weight.device
-        tokens, positions = tokens.to(device), positions.to(device)
-        mask = None if mask is None else mask.to(device)
+        tokens, positions = tokens.to(self.device), positions.to(self.device)
         x = self.embed_tokens(tokens)
         rotation = None
         if self.shape.positions == "learned":
             x = x + self.embed_positions(positions)
         else:
             rotation = self._rotation(positions)
+        last = len(self.layers) - 1
         for index, layer in enumerate(self.layers):
-            x = layer(x, rotation, mask, cache, index)
-        if cache is not None:
-            cache.length += tokens.shape[1]
+            x = layer(x, rotation, attention, index, start if index == last else 0)
         out: Tensor = self.norm(x)
         return out
 
     def _rotation(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines and sines of rotary positions (arXiv 2104.09864), [B or 1, 1, T, head]."""
+        """Cosines and sines of rotary positions (arXiv 2104.09864), [B or 1, T, 1, head]."""
         head = self.shape.width // self.shape.heads
         exponent = torch.arange(0, head, 2, device=positions.device) / head
         angle = positions.unsqueeze(-1) * self.shape.rope_theta**-exponent
-        angle = torch.cat((angle, angle), dim=-1).unsqueeze(-3)
+        angle = torch.cat((angle, angle), dim=-1).unsqueeze(-2)
+        if angle.ndim == 3:  # positions that all rows share
+            angle = angle.unsqueeze(0)
         return angle.cos(), angle.sin()
 
     def log_probs(self, hidden: Tensor) -> Tensor:

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fgrpo_bench.maze.model import KVCache, Transformer
+from fgrpo_bench.maze.attention import KVCache, additive
+from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.tokens import DONE, EOS, PAD, Tokens
 
 Nodes = NDArray[np.int64]
@@ -63,6 +64,25 @@ class Rollouts:
         ends = ends[np.argsort(self.group[ends], kind="stable")]
         return np.repeat(ends, self.count[ends]).reshape(len(self.prompts), self.group_size)
 
+    @cached_property
+    def preorder(self) -> tuple[Nodes, Nodes]:
+        """Depth-first place of each node that goes on, within its group, and places of its subtree.
+
+        [M] each; nodes where samples end have no place: 0 in both. Whatever lies in
+        [place, place + size) descends from the node or is the node.
+        """
+        levels = self.levels()
+        size = (~self.ended).astype(np.int64)
+        for level in reversed(levels[1:]):
+            np.add.at(size, self.parent[level], size[level])
+        place = np.zeros_like(size)
+        for depth, level in enumerate(levels):
+            parent = self.parent[level] if depth else self.group[level]
+            before = np.cumsum(size[level]) - size[level]
+            start = place[parent] + 1 if depth else 0
+            place[level] = start + before - before[np.searchsorted(parent, parent)]
+        return np.where(self.ended, 0, place), size
+
     def levels(self) -> list[Nodes]:
         """The nodes of each depth, in order of depth."""
         bounds = np.searchsorted(self.depth, np.arange(self.depth[-1] + 2))
@@ -88,18 +108,21 @@ def sample(
     groups, length = prompts.shape
     cache, levels, nodes = KVCache(), list[_Level](), 0
     with torch.inference_mode():
-        hidden = model(torch.from_numpy(prompts), torch.arange(length), None, cache)
-        log_probs = model.log_probs(hidden[:, -1]).cpu().numpy()
+        hidden = model(torch.from_numpy(prompts), torch.arange(length), cache, start=length - 1)
+        log_probs = model.log_probs(hidden[:, 0]).cpu().numpy()
         frontier = _Frontier.at_prompts(groups, length, group_size)
         for depth in range(max_tokens):
             levels.append(frontier.split(log_probs, depth == max_tokens - 1, rng))
             going = np.nonzero(~levels[-1].ended)[0]
             if not len(going):
                 break
-            frontier = frontier.advance(levels[-1], going, nodes)
+            frontier = frontier.advance(levels[-1], going, nodes, cache)
             nodes += len(levels[-1].token)
-            hidden = model(*frontier.inputs(length + depth), cache)
-            log_probs = model.log_probs(hidden[frontier.group, frontier.column]).cpu().numpy()
+            tokens, seen = frontier.inputs()
+            cache.mask = additive(seen, hidden)
+            positions = torch.full((tokens.shape[1],), length + depth)
+            hidden = model(torch.from_numpy(tokens), positions, cache)
+            log_probs = model.log_probs(hidden[frontier.row, frontier.column]).cpu().numpy()
     return Rollouts(
         prompts=prompts,
         group_size=group_size,
@@ -128,18 +151,19 @@ class _Level:
 
 @dataclass(frozen=True)
 class _Frontier:
-    """The prefixes that still go on, laid out as a padded [G, W] block for the model.
+    """The A prefixes that still go on, laid out as a padded [R, W] block for the model.
 
-    ``seen`` [A, S] marks the cache slots that each prefix may look at: the prompt, its ancestors
-    and itself.
+    ``row`` [A] is the prefix's row of the cache, and ``seen`` [A, S] marks the slots of it that
+    the prefix may look at: the prompt, its ancestors and itself.
     """
 
-    groups: int
     group: Nodes
     node: Nodes
     token: Nodes
     count: Nodes
+    row: Nodes
     column: Nodes
+    rows: int
     seen: NDArray[np.bool_]
 
     @classmethod
@@ -147,7 +171,7 @@ class _Frontier:
         """Return the frontier behind the prompts: one prefix per group with all of its samples."""
         every, zeros = np.arange(groups), np.zeros(groups, dtype=np.int64)
         seen = np.ones((groups, length), dtype=np.bool_)
-        return cls(groups, every, zeros - 1, zeros, zeros + group_size, zeros, seen)
+        return cls(every, zeros - 1, zeros, zeros + group_size, every, zeros, groups, seen)
 
     def split(self, log_probs: NDArray[np.float32], last: bool, rng: np.random.Generator) -> _Level:
         """Split each prefix's count over its next tokens by a multinomial draw.
@@ -171,25 +195,51 @@ class _Frontier:
             logp=log_probs[source, token],
         )
 
-    def advance(self, level: _Level, going: Nodes, nodes: int) -> "_Frontier":
+    def advance(self, level: _Level, going: Nodes, nodes: int, cache: KVCache) -> "_Frontier":
         """Return the next frontier: the nodes ``going`` of a level that starts at ``nodes``."""
-        group = level.group[going]
-        order = np.argsort(group, kind="stable")
-        column = np.empty_like(group)
-        column[order] = np.arange(len(group)) - np.searchsorted(group[order], group[order])
-        new = np.zeros((len(group), int(column.max()) + 1), dtype=np.bool_)
-        new[np.arange(len(group)), column] = True
-        seen = np.concatenate((self.seen[level.source[going]], new), axis=1)
-        token, count = level.token[going], level.count[going]
-        return _Frontier(self.groups, group, nodes + going, token, count, column, seen)
+        source = level.source[going]
+        row, rows, seen = _compacted(self.row[source], self.rows, self.seen[source], cache)
+        column = np.arange(len(row)) - np.searchsorted(row, row)  # rows are in order
+        new = np.zeros((len(row), int(column.max()) + 1), dtype=np.bool_)
+        new[np.arange(len(row)), column] = True
+        seen = np.concatenate((seen, new), axis=1)
+        group, token, count = level.group[going], level.token[going], level.count[going]
+        return _Frontier(group, nodes + going, token, count, row, column, rows, seen)
 
-    def inputs(self, position: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return tokens [G, W], positions [W] and the mask [G, 1, W, S] of this block."""
+    def inputs(self) -> tuple[Tokens, NDArray[np.bool_]]:
+        """Return tokens [R, W] and who sees what, [R, 1, W, S], of this block."""
         width = int(self.column.max()) + 1
-        tokens = np.full((self.groups, width), PAD)
-        tokens[self.group, self.column] = self.token
+        tokens = np.full((self.rows, width), PAD)
+        tokens[self.row, self.column] = self.token
         # An unused place looks at the first prompt token, since a row of no keys has no softmax.
-        mask = np.zeros((self.groups, 1, width, self.seen.shape[1]), dtype=np.bool_)
-        mask[:, 0, :, 0] = True
-        mask[self.group, 0, self.column] = self.seen
-        return torch.from_numpy(tokens), torch.full((width,), position), torch.from_numpy(mask)
+        seen = np.zeros((self.rows, 1, width, self.seen.shape[1]), dtype=np.bool_)
+        seen[:, 0, :, 0] = True
+        seen[self.row, 0, self.column] = self.seen
+        return tokens, seen
+
+
+def _compacted(
+    row: Nodes, rows: int, seen: NDArray[np.bool_], cache: KVCache
+) -> tuple[Nodes, int, NDArray[np.bool_]]:
+    """Drop rows whose group has ended and slots that no prefix looks at, once it halves the cache.
+
+    Args:
+        row: [A] rows of the prefixes, in order.
+        rows: rows of the cache.
+        seen: [A, S] slots they look at.
+        cache: changed accordingly.
+
+    Returns:
+        The same for the cache that is left.
+    """
+    live, first = np.unique(row, return_index=True)
+    wanted = np.logical_or.reduceat(seen, first, axis=0)
+    kept = wanted.sum(axis=1)
+    width = int(kept.max())
+    if 2 * len(live) * width > rows * seen.shape[1]:
+        return row, rows, seen
+    # Wanted slots first, in order; what fills a row up is looked at by nobody.
+    slots = np.argsort(~wanted, axis=1, kind="stable")[:, :width]
+    cache.keep(torch.from_numpy(live), torch.from_numpy(slots))
+    row = np.searchsorted(live, row)
+    return row, len(live), np.take_along_axis(seen, slots[row], axis=1)

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fgrpo_bench.maze.attention import TrieAttention, additive
 from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.rollout import Nodes, Rollouts
 from fgrpo_bench.maze.tokens import PAD
@@ -19,6 +20,7 @@ from fgrpo_bench.methods.surrogates import Surrogate
 
 Floats = NDArray[np.float64]
 _ROWS = 32
+_CHUNK = 64
 
 
 @dataclass(frozen=True)
@@ -58,21 +60,27 @@ def node_weights(rollouts: Rollouts, advantages: Floats) -> NodeWeights:
 
 @dataclass(frozen=True)
 class PackedTries:
-    """Rows of prompt and trie with an ancestor mask, and the nodes to score (K of them).
+    """Rows of a prompt and its trie in depth-first order, and the nodes to score (K of them).
+
+    The trie's places are cut into n chunks of C: see ``TrieAttention``.
 
     Attributes:
-        tokens: [A, S] prompt, then the nodes that have children.
-        positions: [A, S].
-        mask: [A, 1, S, S] True where a token may look.
+        tokens: [A, T] prompt of L tokens, then the nodes that have children.
+        positions: [A, T].
+        prompt: L.
+        slots: [A n K'] places of the keys of each chunk in the flattened rows, None if n is 1.
+        seen: [A n, 1, C, K'] whether a place may look at a key.
         row: [K] row of the node.
-        before: [K] slot in the row whose output predicts the node.
+        before: [K] place whose output predicts the node, counted from the prompt's last.
         token: [K] its token.
         node: [K] index of the node in the rollouts.
     """
 
     tokens: Tensor
     positions: Tensor
-    mask: Tensor
+    prompt: int
+    slots: Tensor | None
+    seen: NDArray[np.bool_]
     row: Tensor
     before: Tensor
     token: Tensor
@@ -80,54 +88,87 @@ class PackedTries:
 
 
 def pack(rollouts: Rollouts, groups: Nodes) -> PackedTries:
-    """Pack the tries of ``groups`` into one row each; nodes without children need no slot."""
-    length = rollouts.prompts.shape[1]
+    """Pack the tries of ``groups`` into one row each; nodes without children need no place."""
+    length, rows = rollouts.prompts.shape[1], len(groups)
+    place, size = rollouts.preorder
     row_of = np.full(len(rollouts.prompts), -1)
-    row_of[groups] = np.arange(len(groups))
+    row_of[groups] = np.arange(rows)
     kept = np.nonzero(row_of[rollouts.group] >= 0)[0]
     run = kept[~rollouts.ended[kept]]
-    slot = np.full(len(rollouts.token), -1)
-    order = run[np.argsort(rollouts.group[run], kind="stable")]
-    slot[order] = (
-        length
-        + np.arange(len(order))
-        - np.searchsorted(rollouts.group[order], rollouts.group[order])
-    )
-    width = int(slot.max(initial=length - 1)) + 1
-    tokens = np.full((len(groups), width), PAD)
-    positions = np.zeros((len(groups), width), dtype=np.int64)
+    row, here = row_of[rollouts.group[run]], place[run]
+    longest = int(here.max(initial=0)) + 1
+    chunks = -(-longest // _CHUNK)
+    width = -(-longest // chunks) * chunks
+    tokens = np.full((rows, length + width), PAD)
+    positions = np.zeros_like(tokens)
     tokens[:, :length], positions[:, :length] = rollouts.prompts[groups], np.arange(length)
-    tokens[row_of[rollouts.group[run]], slot[run]] = rollouts.token[run]
-    positions[row_of[rollouts.group[run]], slot[run]] = length + rollouts.depth[run]
+    tokens[row, length + here] = rollouts.token[run]
+    positions[row, length + here] = length + rollouts.depth[run]
+    end, above = np.zeros((rows, width), dtype=np.int64), np.full((rows, width), -1)
+    end[row, here] = here + size[run]
+    deep = rollouts.parent[run] >= 0
+    above[row[deep], here[deep]] = place[rollouts.parent[run[deep]]]
+    keys = _keys(above, chunks)
     parent = rollouts.parent[kept]
-    mask = _ancestor_mask(rollouts, run, row_of, slot, width, len(groups))
     return PackedTries(
         tokens=torch.from_numpy(tokens),
         positions=torch.from_numpy(positions),
-        mask=torch.from_numpy(mask),
+        prompt=length,
+        slots=None if chunks == 1 else torch.from_numpy(_slots(keys, length, width)),
+        seen=_seen(keys, end, length),
         row=torch.from_numpy(row_of[rollouts.group[kept]]),
-        before=torch.from_numpy(np.where(parent >= 0, slot[parent], length - 1)),
+        before=torch.from_numpy(np.where(parent >= 0, place[parent] + 1, 0)),
         token=torch.from_numpy(rollouts.token[kept]),
         node=kept,
     )
 
 
-def _ancestor_mask(
-    rollouts: Rollouts, run: Nodes, row_of: Nodes, slot: Nodes, width: int, rows: int
-) -> NDArray[np.bool_]:
-    """Mask [rows, 1, width, width]: causal in the prompt, then the prompt, ancestors and itself."""
-    length = rollouts.prompts.shape[1]
-    mask = np.zeros((rows, 1, width, width), dtype=np.bool_)
-    mask[:, 0, :length, :length] = np.tri(length, dtype=np.bool_)
-    mask[:, 0, length:, :length] = True
-    depth = rollouts.depth[run]
-    for level in range(int(depth.max(initial=-1)) + 1):
-        nodes = run[depth == level]
-        row, here = row_of[rollouts.group[nodes]], slot[nodes]
-        if level:
-            mask[row, 0, here] = mask[row, 0, slot[rollouts.parent[nodes]]]
-        mask[row, 0, here, here] = True
-    return mask
+def _keys(above: Nodes, chunks: int) -> Nodes:
+    """Return the trie places that each chunk looks at, [A, n, K' - L], -1 where there is none.
+
+    They are the ancestors of its first place, and itself.
+
+    Args:
+        above: [A, n C] place of each place's parent, -1 without one.
+        chunks: n.
+    """
+    rows, width = above.shape
+    own = np.arange(width).reshape(chunks, -1)
+    place = np.broadcast_to(own[:, 0], (rows, chunks))
+    line = np.arange(rows)[:, None]
+    ancestors = []
+    while chunks > 1:
+        place = np.where(place >= 0, above[line, place], -1)
+        if (place < 0).all():
+            break
+        ancestors.append(place)
+    every = np.broadcast_to(own, (rows, *own.shape))
+    return np.concatenate((*(place[..., None] for place in ancestors), every), axis=2)
+
+
+def _slots(keys: Nodes, length: int, width: int) -> Nodes:
+    """Return the places of the keys, prompts first, in the rows laid end to end, [A n K']."""
+    rows, chunks, _ = keys.shape
+    prompt = np.broadcast_to(np.arange(length), (rows, chunks, length))
+    slots = np.concatenate((prompt, length + np.maximum(keys, 0)), axis=2)
+    return (slots + (np.arange(rows) * (length + width))[:, None, None]).ravel()
+
+
+def _seen(keys: Nodes, end: Nodes, length: int) -> NDArray[np.bool_]:
+    """Return whether each place may look at each key, [A n, 1, C, K']: the prompt and ancestors.
+
+    Args:
+        keys: [A, n, K' - L] places in the trie, -1 for none.
+        end: [A, n C] place behind the last descendant of each place.
+        length: tokens of the prompt L.
+    """
+    rows, chunks, count = keys.shape
+    width = end.shape[1] // chunks
+    last = np.where(keys >= 0, end[np.arange(rows)[:, None, None], keys], 0)
+    own = np.arange(chunks * width).reshape(1, chunks, width, 1)
+    seen = np.ones((rows, chunks, width, length + count), dtype=np.bool_)
+    seen[..., length:] = (keys[:, :, None] <= own) & (own < last[:, :, None])
+    return seen.reshape(rows * chunks, 1, width, -1)
 
 
 @dataclass(frozen=True)
@@ -181,7 +222,10 @@ def _entropy(log_probs: Tensor) -> Tensor:
 
 def place_log_probs(model: Transformer, packed: PackedTries) -> Tensor:
     """Return the log-probabilities over the vocabulary at each scored node, [K, V], in nats."""
-    hidden = model(packed.tokens, packed.positions, packed.mask)
+    slots = None if packed.slots is None else packed.slots.to(model.device)
+    mask = additive(packed.seen, model.embed_tokens.weight)
+    attention = TrieAttention(packed.prompt, slots, mask)
+    hidden = model(packed.tokens, packed.positions, attention, start=packed.prompt - 1)
     return model.log_probs(hidden[packed.row, packed.before])
 
 

@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
-from fgrpo_bench.maze.model import KVCache, ModelShape, Transformer
+from fgrpo_bench.maze.attention import KVCache, additive
+from fgrpo_bench.maze.model import ModelShape, Transformer
 
 
 def model(positions: str, kv_heads: int) -> Transformer:
@@ -57,9 +59,9 @@ def test_cache_gives_the_same_hidden_states_in_pieces(positions, kv_heads):
     cache, pieces = KVCache(), []
     with torch.no_grad():
         for start, end in ((0, 5), (5, 6), (6, 22), (22, 30)):
-            mask = torch.ones(30, 30, dtype=torch.bool).tril()[None, None, start:end, :end]
-            mask = mask.expand(2, 1, -1, -1) if start else None
-            pieces.append(net(tokens[:, start:end], torch.arange(start, end), mask, cache))
+            seen = np.tri(30, dtype=np.bool_)[None, None, start:end, :end].repeat(2, axis=0)
+            cache.mask = additive(seen, whole) if start else None
+            pieces.append(net(tokens[:, start:end], torch.arange(start, end), cache))
     torch.testing.assert_close(torch.cat(pieces, dim=1), whole, rtol=1e-5, atol=1e-5)
 
 
