@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+_NOTHING = 1e30  # below any score by so much that its exponential is exactly zero
+
 
 class Attention(Protocol):
     """What mixes the values of a layer."""
@@ -44,12 +46,13 @@ def causal(layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 def additive(seen: NDArray[np.bool_], like: Tensor) -> Tensor:
-    """Return what to add to scores: 0 where ``seen``, minus infinity elsewhere.
+    """Return what to add to scores: 0 where ``seen``, elsewhere so little that nothing is left.
 
-    Made once for all layers: from a boolean mask each would make its own.
+    Made once for all layers, since from a boolean mask each would make its own, and by arithmetic,
+    which takes an eighth of the time of filling by a mask.
     """
-    mask = torch.from_numpy(seen).to(like.device)
-    return like.new_zeros(mask.shape).masked_fill_(~mask, -torch.inf)
+    mask = torch.from_numpy(seen.view(np.uint8)).to(like.device, like.dtype)
+    return mask.sub_(1).mul_(_NOTHING)
 
 
 @dataclass
@@ -103,32 +106,45 @@ def _stored(content: Tensor, capacity: int = 0) -> Tensor:
 
 @dataclass(frozen=True)
 class TrieAttention:
-    """Rows of a prompt and its trie in depth-first order, cut into n chunks of C places each.
+    """A prompts of L tokens end to end, and behind them the M chunks of C places of their tries.
 
-    A chunk looks at the prompt, at those ancestors of its first place that lie before it, and at
-    itself: no other place of the trie is an ancestor of one in the chunk.
+    A chunk looks at its prompt, at those ancestors of its first place that lie in other chunks,
+    and at itself: with a trie in depth-first order no other place is an ancestor of one in it.
 
     Attributes:
-        prompt: tokens of the prompt.
-        slots: [B n K] place of each key of each chunk in the flattened rows [B T], None with one
-            chunk, whose keys are the row.
-        mask: [B n, 1, C, K] added to the scores.
+        prompts: A.
+        length: L.
+        keys: [M K] where the keys of each chunk lie among the A L + M C places.
+        mask: [M, 1, C, K] added to the scores.
     """
 
-    prompt: int
-    slots: Tensor | None
+    prompts: int
+    length: int
+    keys: Tensor
     mask: Tensor
 
     def __call__(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Mix; arguments as in ``Attention``, queries from the last place of the prompt or all."""
-        rows, places = key.shape[:2]
-        end = query.shape[1] - (places - self.prompt)
-        head = causal(layer, query[:, :end], key[:, : self.prompt], value[:, : self.prompt])
-        chunks, _, width, keys = self.mask.shape
-        if self.slots is not None:
-            key, value = (
-                x.flatten(0, 1).index_select(0, self.slots).view(chunks, keys, *x.shape[2:])
-                for x in (key, value)
-            )
-        tail = _mix(query[:, end:].reshape(chunks, width, *query.shape[2:]), key, value, self.mask)
-        return torch.cat((head, tail.reshape(rows, -1, *query.shape[2:])), dim=1)
+        """Mix; arguments as in ``Attention`` with B = 1.
+
+        Queries are those of all places, or of each prompt's last and all of the chunks.
+        """
+        chunks, _, width, _ = self.mask.shape
+        end = query.shape[1] - chunks * width
+        behind = self.prompts * self.length
+        head = causal(
+            layer,
+            _rows(query[0, :end], self.prompts),
+            _rows(key[0, :behind], self.prompts),
+            _rows(value[0, :behind], self.prompts),
+        )
+        tail = _mix(
+            _rows(query[0, end:], chunks),
+            _rows(key[0].index_select(0, self.keys), chunks),
+            _rows(value[0].index_select(0, self.keys), chunks),
+            self.mask,
+        )
+        return torch.cat((head.flatten(0, 1), tail.flatten(0, 1))).unsqueeze(0)
+
+
+def _rows(flat: Tensor, rows: int) -> Tensor:
+    return flat.reshape(rows, -1, *flat.shape[1:])

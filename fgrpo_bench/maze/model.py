@@ -33,6 +33,9 @@ class ModelShape:
     norm_epsilon: float = 1e-6
 
 
+_ALL = slice(None)
+
+
 class RMSNorm(nn.Module):
     """Root-mean-square norm with a learned scale."""
 
@@ -79,9 +82,9 @@ class Block(nn.Module):
         rotation: tuple[Tensor, Tensor] | None,
         attention: Attention,
         layer: int,
-        start: int,
+        wanted: Tensor | slice,
     ) -> Tensor:
-        """Return the residual stream after this block from place ``start`` on.
+        """Return the residual stream of the wanted places after this block.
 
         Keys and values are of all places; the other arguments as in ``Transformer.forward``.
         """
@@ -89,15 +92,16 @@ class Block(nn.Module):
         query, key, value = (
             projection(part).unflatten(-1, (-1, self.head))
             for projection, part in (
-                (self.q_proj, y[:, start:]),
+                (self.q_proj, y[:, wanted]),
                 (self.k_proj, y),
                 (self.v_proj, y),
             )
         )
         if rotation is not None:
             cos, sin = rotation
-            query, key = _rotate(query, cos[:, start:], sin[:, start:]), _rotate(key, cos, sin)
-        x = x[:, start:] + self.o_proj(attention(layer, query, key, value).flatten(2))
+            query = _rotate(query, cos[:, wanted], sin[:, wanted])
+            key = _rotate(key, cos, sin)
+        x = x[:, wanted] + self.o_proj(attention(layer, query, key, value).flatten(2))
         y = self.post_attention_layernorm(x)
         out: Tensor = x + self.down_proj(F.silu(self.gate_proj(y)) * self.up_proj(y))
         return out
@@ -148,15 +152,15 @@ class Transformer(nn.Module):
         tokens: Tensor,
         positions: Tensor,
         attention: Attention = causal,
-        start: int = 0,
+        wanted: Tensor | slice = _ALL,
     ) -> Tensor:
-        """Return the final hidden states from place ``start`` on, [B, T - start, width].
+        """Return the final hidden states of the Q wanted places, [B, Q, width].
 
         Args:
             tokens: [B, T] ids, on any device.
             positions: [T] or [B, T] position of each token, on any device.
             attention: which places look at which.
-            start: the first place that is asked for; the last layer computes no other.
+            wanted: the places that are asked for; the last layer computes no other.
         """
         tokens, positions = tokens.to(self.device), positions.to(self.device)
         x = self.embed_tokens(tokens)
@@ -167,7 +171,7 @@ class Transformer(nn.Module):
             rotation = self._rotation(positions)
         last = len(self.layers) - 1
         for index, layer in enumerate(self.layers):
-            x = layer(x, rotation, attention, index, start if index == last else 0)
+            x = layer(x, rotation, attention, index, wanted if index == last else _ALL)
         out: Tensor = self.norm(x)
         return out
 

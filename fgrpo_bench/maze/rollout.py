@@ -108,7 +108,8 @@ def sample(
     groups, length = prompts.shape
     cache, levels, nodes = KVCache(), list[_Level](), 0
     with torch.inference_mode():
-        hidden = model(torch.from_numpy(prompts), torch.arange(length), cache, start=length - 1)
+        last = slice(length - 1, None)
+        hidden = model(torch.from_numpy(prompts), torch.arange(length), cache, last)
         log_probs = model.log_probs(hidden[:, 0]).cpu().numpy()
         frontier = _Frontier.at_prompts(groups, length, group_size)
         for depth in range(max_tokens):

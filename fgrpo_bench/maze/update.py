@@ -20,7 +20,7 @@ from fgrpo_bench.methods.surrogates import Surrogate
 
 Floats = NDArray[np.float64]
 _ROWS = 32
-_CHUNK = 64
+_CHUNK = 32, 64
 
 
 @dataclass(frozen=True)
@@ -60,115 +60,119 @@ def node_weights(rollouts: Rollouts, advantages: Floats) -> NodeWeights:
 
 @dataclass(frozen=True)
 class PackedTries:
-    """Rows of a prompt and its trie in depth-first order, and the nodes to score (K of them).
-
-    The trie's places are cut into n chunks of C: see ``TrieAttention``.
+    """A prompts of L tokens end to end, their tries in M chunks of C places, and what to score.
 
     Attributes:
-        tokens: [A, T] prompt of L tokens, then the nodes that have children.
-        positions: [A, T].
-        prompt: L.
-        slots: [A n K'] places of the keys of each chunk in the flattened rows, None if n is 1.
-        seen: [A n, 1, C, K'] whether a place may look at a key.
-        row: [K] row of the node.
-        before: [K] place whose output predicts the node, counted from the prompt's last.
-        token: [K] its token.
-        node: [K] index of the node in the rollouts.
+        tokens: [A L + M C] the prompts, then the nodes that have children: see ``TrieAttention``.
+        positions: [A L + M C].
+        prompts: A.
+        length: L.
+        keys: [M, K'] places that each chunk looks at.
+        seen: [M, 1, C, K'] whether a place of a chunk may look at a key.
+        before: [K] place whose output predicts each of K nodes, of those in ``wanted``.
+        token: [K] the node's token.
+        node: [K] its index in the rollouts.
     """
 
     tokens: Tensor
     positions: Tensor
-    prompt: int
-    slots: Tensor | None
+    prompts: int
+    length: int
+    keys: Nodes
     seen: NDArray[np.bool_]
-    row: Tensor
     before: Tensor
     token: Tensor
     node: Nodes
 
+    @property
+    def wanted(self) -> Tensor:
+        """Places whose outputs predict nodes: each prompt's last, and all of the chunks."""
+        behind = self.prompts * self.length
+        lasts = torch.arange(self.length - 1, behind, self.length)
+        return torch.cat((lasts, torch.arange(behind, len(self.tokens))))
+
 
 def pack(rollouts: Rollouts, groups: Nodes) -> PackedTries:
-    """Pack the tries of ``groups`` into one row each; nodes without children need no place."""
-    length, rows = rollouts.prompts.shape[1], len(groups)
+    """Lay out the tries of ``groups``; nodes without children need no place."""
+    rows, length = len(groups), rollouts.prompts.shape[1]
     place, size = rollouts.preorder
     row_of = np.full(len(rollouts.prompts), -1)
     row_of[groups] = np.arange(rows)
     kept = np.nonzero(row_of[rollouts.group] >= 0)[0]
     run = kept[~rollouts.ended[kept]]
-    row, here = row_of[rollouts.group[run]], place[run]
-    longest = int(here.max(initial=0)) + 1
-    chunks = -(-longest // _CHUNK)
-    width = -(-longest // chunks) * chunks
-    tokens = np.full((rows, length + width), PAD)
+    nodes = np.bincount(row_of[rollouts.group[run]], minlength=rows)
+    width = _width(int(nodes.max()))
+    chunks = -(-nodes // width)
+    first = (np.cumsum(chunks) - chunks) * width  # place of each trie, counted behind the prompts
+    total = max(1, int(chunks.sum()))  # an empty trie needs a chunk as well if all are empty
+    slot = np.where(rollouts.ended, -1, first[row_of[rollouts.group]] + place)
+    behind = rows * length
+    tokens = np.full(behind + total * width, PAD)
     positions = np.zeros_like(tokens)
-    tokens[:, :length], positions[:, :length] = rollouts.prompts[groups], np.arange(length)
-    tokens[row, length + here] = rollouts.token[run]
-    positions[row, length + here] = length + rollouts.depth[run]
-    end, above = np.zeros((rows, width), dtype=np.int64), np.full((rows, width), -1)
-    end[row, here] = here + size[run]
-    deep = rollouts.parent[run] >= 0
-    above[row[deep], here[deep]] = place[rollouts.parent[run[deep]]]
-    keys = _keys(above, chunks)
+    tokens[:behind] = rollouts.prompts[groups].ravel()
+    positions[:behind] = np.tile(np.arange(length), rows)
+    tokens[behind + slot[run]] = rollouts.token[run]
+    positions[behind + slot[run]] = length + rollouts.depth[run]
+    end, above = np.zeros(total * width, dtype=np.int64), np.full(total * width, -1)
+    end[slot[run]] = slot[run] + size[run]
+    parent = rollouts.parent[run]
+    above[slot[run]] = np.where(parent >= 0, slot[parent], -1)
+    keys = _keys(above, width)
+    row = np.repeat(np.arange(rows), chunks) if len(run) else np.zeros(1, dtype=np.int64)
+    prompt = row[:, None] * length + np.arange(length)
     parent = rollouts.parent[kept]
     return PackedTries(
         tokens=torch.from_numpy(tokens),
         positions=torch.from_numpy(positions),
-        prompt=length,
-        slots=None if chunks == 1 else torch.from_numpy(_slots(keys, length, width)),
+        prompts=rows,
+        length=length,
+        keys=np.concatenate((prompt, behind + np.maximum(keys, 0)), axis=1),
         seen=_seen(keys, end, length),
-        row=torch.from_numpy(row_of[rollouts.group[kept]]),
-        before=torch.from_numpy(np.where(parent >= 0, place[parent] + 1, 0)),
+        before=torch.from_numpy(
+            np.where(parent >= 0, rows + slot[parent], row_of[rollouts.group[kept]])
+        ),
         token=torch.from_numpy(rollouts.token[kept]),
         node=kept,
     )
 
 
-def _keys(above: Nodes, chunks: int) -> Nodes:
-    """Return the trie places that each chunk looks at, [A, n, K' - L], -1 where there is none.
+def _width(longest: int) -> int:
+    """Return the places C of a chunk: narrow ones waste fewer, wide ones fetch fewer prompts."""
+    narrow, wide = _CHUNK
+    return max(1, min(longest, narrow if longest < 8 * wide else wide))
 
-    They are the ancestors of its first place, and itself.
+
+def _keys(above: Nodes, width: int) -> Nodes:
+    """Return the trie places that each chunk looks at, [M, K' - L], -1 where there is none.
+
+    They are the ancestors of its first place, and its own places.
 
     Args:
-        above: [A, n C] place of each place's parent, -1 without one.
-        chunks: n.
+        above: [M C] place of each place's parent, -1 without one.
+        width: C.
     """
-    rows, width = above.shape
-    own = np.arange(width).reshape(chunks, -1)
-    place = np.broadcast_to(own[:, 0], (rows, chunks))
-    line = np.arange(rows)[:, None]
-    ancestors = []
-    while chunks > 1:
-        place = np.where(place >= 0, above[line, place], -1)
-        if (place < 0).all():
-            break
-        ancestors.append(place)
-    every = np.broadcast_to(own, (rows, *own.shape))
-    return np.concatenate((*(place[..., None] for place in ancestors), every), axis=2)
-
-
-def _slots(keys: Nodes, length: int, width: int) -> Nodes:
-    """Return the places of the keys, prompts first, in the rows laid end to end, [A n K']."""
-    rows, chunks, _ = keys.shape
-    prompt = np.broadcast_to(np.arange(length), (rows, chunks, length))
-    slots = np.concatenate((prompt, length + np.maximum(keys, 0)), axis=2)
-    return (slots + (np.arange(rows) * (length + width))[:, None, None]).ravel()
+    own = np.arange(len(above)).reshape(-1, width)
+    ancestors, place = [own], above[own[:, 0]]
+    while (place >= 0).any():
+        ancestors.append(place[:, None])
+        place = np.where(place >= 0, above[place], -1)
+    return np.concatenate(ancestors[::-1], axis=1)
 
 
 def _seen(keys: Nodes, end: Nodes, length: int) -> NDArray[np.bool_]:
-    """Return whether each place may look at each key, [A n, 1, C, K']: the prompt and ancestors.
+    """Return whether each place of a chunk may look at each key: the prompt, ancestors, itself.
 
     Args:
-        keys: [A, n, K' - L] places in the trie, -1 for none.
-        end: [A, n C] place behind the last descendant of each place.
+        keys: [M, K' - L] places in the trie, -1 for none.
+        end: [M C] place behind the last descendant of each place, 0 where there is no node.
         length: tokens of the prompt L.
     """
-    rows, chunks, count = keys.shape
-    width = end.shape[1] // chunks
-    last = np.where(keys >= 0, end[np.arange(rows)[:, None, None], keys], 0)
-    own = np.arange(chunks * width).reshape(1, chunks, width, 1)
-    seen = np.ones((rows, chunks, width, length + count), dtype=np.bool_)
-    seen[..., length:] = (keys[:, :, None] <= own) & (own < last[:, :, None])
-    return seen.reshape(rows * chunks, 1, width, -1)
+    chunks, count = keys.shape
+    own = np.arange(len(end)).reshape(chunks, -1, 1)
+    last = np.where(keys >= 0, end[keys], 0)[:, None]
+    seen = np.ones((chunks, 1, own.shape[1], length + count), dtype=np.bool_)
+    seen[:, 0, :, length:] = (keys[:, None] <= own) & (own < last)
+    return seen
 
 
 @dataclass(frozen=True)
@@ -222,11 +226,12 @@ def _entropy(log_probs: Tensor) -> Tensor:
 
 def place_log_probs(model: Transformer, packed: PackedTries) -> Tensor:
     """Return the log-probabilities over the vocabulary at each scored node, [K, V], in nats."""
-    slots = None if packed.slots is None else packed.slots.to(model.device)
     mask = additive(packed.seen, model.embed_tokens.weight)
-    attention = TrieAttention(packed.prompt, slots, mask)
-    hidden = model(packed.tokens, packed.positions, attention, start=packed.prompt - 1)
-    return model.log_probs(hidden[packed.row, packed.before])
+    keys = torch.from_numpy(packed.keys.ravel()).to(model.device)
+    attention = TrieAttention(packed.prompts, packed.length, keys, mask)
+    tokens, positions = packed.tokens.unsqueeze(0), packed.positions.unsqueeze(0)
+    hidden = model(tokens, positions, attention, packed.wanted)
+    return model.log_probs(hidden[0, packed.before])
 
 
 def _chosen(log_probs: Tensor, packed: PackedTries) -> Tensor:
