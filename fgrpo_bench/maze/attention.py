@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+Nodes = NDArray[np.int64]
+_CALL = 4000  # one more call of the kernel costs as much as so many pairs of query and key
 _NOTHING = 1e30  # below any score by so much that its exponential is exactly zero
 
 
@@ -55,52 +57,121 @@ def additive(seen: NDArray[np.bool_], like: Tensor) -> Tensor:
     return mask.sub_(1).mul_(_NOTHING)
 
 
+@dataclass(frozen=True)
+class _Level:
+    """Where the A new places of a cache lie, and what they look at.
+
+    Attributes:
+        slot: [A] where they lie in the flattened store.
+        block: their rows and columns [A] in a padded block [R, W], None where they fill it.
+        spans: row, first and last place, and slots of each row; None to mix the padded block.
+        mask: [R, 1, W, S] of the block, or [A, S] of the places themselves, added to scores.
+    """
+
+    slot: Tensor
+    block: tuple[Tensor, Tensor] | None
+    spans: list[tuple[int, int, int, int]] | None
+    mask: Tensor
+
+
 @dataclass
 class KVCache:
-    """Keys and values of what was run, per layer [B, kv_heads, capacity, head]; an ``Attention``.
+    """Keys and values of R rows, per layer [R, capacity, kv_heads, head]; an ``Attention``.
 
-    The first call is that of the prompts and causal. For the later ones ``mask`` [B, 1, Q, S] is
-    added to the scores, S counting the new places.
+    The first call is that of the prompts, [R, L], and causal. Each later one is of a level of new
+    places, [1, A], which ``look`` has laid out.
     """
 
     keys: list[Tensor] = field(default_factory=list)
     values: list[Tensor] = field(default_factory=list)
-    mask: Tensor | None = None
+    level: _Level | None = None
+
+    def look(self, rows: Nodes, slots: Nodes, seen: NDArray[np.bool_]) -> None:
+        """Lay out the next level.
+
+        Args:
+            rows: [A] row of each new place, in order.
+            slots: [A] slot of each new place.
+            seen: [A, S] slots of its row that it looks at, its own included.
+        """
+        count, capacity = self.keys[0].shape[:2]
+        if seen.shape[1] > capacity:
+            capacity = 2 * seen.shape[1]
+            for store in (self.keys, self.values):
+                store[:] = [_stored(old, capacity) for old in store]
+        column = np.arange(len(rows)) - np.searchsorted(rows, rows)
+        width = int(column.max()) + 1
+        first = np.flatnonzero(column == 0)
+        last, used = np.append(first[1:], len(rows)), np.maximum.reduceat(slots, first) + 1
+        slot = torch.from_numpy(rows * capacity + slots).to(self.keys[0].device)
+        padding = count * width * seen.shape[1] - int(((last - first) * used).sum())
+        if padding > _CALL * len(first) and self.keys[0].device.type == "cpu":
+            spans = list(zip(*(x.tolist() for x in (rows[first], first, last, used)), strict=True))
+            self.level = _Level(slot, None, spans, additive(seen, self.keys[0]))
+            return
+        # An unused place looks at the first prompt token, since a row of no keys has no softmax.
+        block = np.zeros((count, 1, width, seen.shape[1]), dtype=np.bool_)
+        block[..., 0] = True
+        block[rows, 0, column] = seen
+        full = len(rows) == count * width
+        where = None if full else (torch.from_numpy(rows), torch.from_numpy(column))
+        self.level = _Level(slot, where, None, additive(block, self.keys[0]))
 
     def __call__(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Store keys and values and mix; arguments as in ``Attention``."""
-        if self.mask is None:
-            self.keys.append(_stored(key.transpose(1, 2)))
-            self.values.append(_stored(value.transpose(1, 2)))
+        if self.level is None:
+            self.keys.append(_stored(key, 2 * key.shape[1]))
+            self.values.append(_stored(value, 2 * value.shape[1]))
             return causal(layer, query, key, value)
-        end = self.mask.shape[-1]
-        begin = end - key.shape[1]
         for store, new in ((self.keys, key), (self.values, value)):
-            if end > store[layer].shape[2]:
-                store[layer] = _stored(store[layer][:, :, :begin], 2 * end)
-            store[layer][:, :, begin:end] = new.transpose(1, 2)
-        key, value = (store[layer][:, :, :end] for store in (self.keys, self.values))
-        return _mix(query, key.transpose(1, 2), value.transpose(1, 2), self.mask)
+            store[layer].flatten(0, 1).index_copy_(0, self.level.slot, new[0])
+        key, value, mask = self.keys[layer], self.values[layer], self.level.mask
+        if self.level.spans is not None:
+            parts = [
+                _mix(
+                    query[:, first:last],
+                    key[row : row + 1, :used],
+                    value[row : row + 1, :used],
+                    mask[first:last, :used],
+                )
+                for row, first, last, used in self.level.spans
+            ]
+            return torch.cat(parts, dim=1)
+        rows, _, width, used = mask.shape
+        if self.level.block is None:
+            block = query.reshape(rows, width, *query.shape[2:])
+        else:
+            block = query.new_zeros(rows, width, *query.shape[2:])
+            block[self.level.block] = query[0]
+        mixed = _mix(block, key[:, :used], value[:, :used], mask)
+        if self.level.block is None:
+            return mixed.reshape(query.shape)
+        return mixed[self.level.block].unsqueeze(0)
 
-    def keep(self, rows: Tensor, slots: Tensor) -> None:
+    def keep(self, rows: Nodes, slots: Nodes) -> None:
         """Keep of some rows some slots, and let them move up.
 
         Args:
             rows: [R] rows.
             slots: [R, S] slots of each of them.
         """
-        index = slots[:, None, :, None].to(self.keys[0].device)
+        capacity = self.keys[0].shape[1]
+        index = torch.from_numpy((rows[:, None] * capacity + slots).ravel())
+        index = index.to(self.keys[0].device)
         for store in (self.keys, self.values):
             for layer, old in enumerate(store):
-                shape = len(rows), old.shape[1], slots.shape[1], old.shape[3]
-                store[layer] = _stored(old[rows].gather(2, index.expand(shape)))
+                kept = old.flatten(0, 1).index_select(0, index)
+                kept = kept.view(*slots.shape, *old.shape[2:])
+                store[layer] = _stored(kept, 2 * slots.shape[1])
 
 
-def _stored(content: Tensor, capacity: int = 0) -> Tensor:
-    """Copy [B, heads, S, head] into a store with room for as much again."""
-    used = content.shape[2]
-    store = content.new_empty(*content.shape[:2], capacity or 2 * used, content.shape[3])
-    store[:, :, :used] = content
+def _stored(content: Tensor, capacity: int) -> Tensor:
+    """Copy [R, S, kv_heads, head] into a store that has room for more.
+
+    The room holds zeros: of what a mask hides, nothing is left only if it is finite.
+    """
+    store = content.new_zeros(content.shape[0], capacity, *content.shape[2:])
+    store[:, : content.shape[1]] = content
     return store
 
 

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fgrpo_bench.maze.attention import KVCache, additive
+from fgrpo_bench.maze.attention import KVCache
 from fgrpo_bench.maze.model import Transformer
-from fgrpo_bench.maze.tokens import DONE, EOS, PAD, Tokens
+from fgrpo_bench.maze.tokens import DONE, EOS, Tokens
 
 Nodes = NDArray[np.int64]
 
@@ -119,11 +119,10 @@ def sample(
                 break
             frontier = frontier.advance(levels[-1], going, nodes, cache)
             nodes += len(levels[-1].token)
-            tokens, seen = frontier.inputs()
-            cache.mask = additive(seen, hidden)
-            positions = torch.full((tokens.shape[1],), length + depth)
-            hidden = model(torch.from_numpy(tokens), positions, cache)
-            log_probs = model.log_probs(hidden[frontier.row, frontier.column]).cpu().numpy()
+            cache.look(frontier.row, frontier.slot, frontier.seen)
+            tokens = torch.from_numpy(frontier.token).unsqueeze(0)
+            hidden = model(tokens, torch.tensor([length + depth]), cache)
+            log_probs = model.log_probs(hidden[0]).cpu().numpy()
     return Rollouts(
         prompts=prompts,
         group_size=group_size,
@@ -152,10 +151,11 @@ class _Level:
 
 @dataclass(frozen=True)
 class _Frontier:
-    """The A prefixes that still go on, laid out as a padded [R, W] block for the model.
+    """The A prefixes that still go on, and where they lie in the cache.
 
-    ``row`` [A] is the prefix's row of the cache, and ``seen`` [A, S] marks the slots of it that
-    the prefix may look at: the prompt, its ancestors and itself.
+    ``row`` [A] is the prefix's row of the cache, ``slot`` [A] its own slot there, and ``seen``
+    [A, S] marks the slots it may look at: the prompt, its ancestors and itself. Of each of R rows
+    the first ``used`` [R] slots are taken.
     """
 
     group: Nodes
@@ -163,8 +163,8 @@ class _Frontier:
     token: Nodes
     count: Nodes
     row: Nodes
-    column: Nodes
-    rows: int
+    slot: Nodes
+    used: Nodes
     seen: NDArray[np.bool_]
 
     @classmethod
@@ -172,7 +172,8 @@ class _Frontier:
         """Return the frontier behind the prompts: one prefix per group with all of its samples."""
         every, zeros = np.arange(groups), np.zeros(groups, dtype=np.int64)
         seen = np.ones((groups, length), dtype=np.bool_)
-        return cls(every, zeros - 1, zeros, zeros + group_size, every, zeros, groups, seen)
+        used = zeros + length
+        return cls(every, zeros - 1, zeros, zeros + group_size, every, used - 1, used, seen)
 
     def split(self, log_probs: NDArray[np.float32], last: bool, rng: np.random.Generator) -> _Level:
         """Split each prefix's count over its next tokens by a multinomial draw.
@@ -199,34 +200,24 @@ class _Frontier:
     def advance(self, level: _Level, going: Nodes, nodes: int, cache: KVCache) -> "_Frontier":
         """Return the next frontier: the nodes ``going`` of a level that starts at ``nodes``."""
         source = level.source[going]
-        row, rows, seen = _compacted(self.row[source], self.rows, self.seen[source], cache)
-        column = np.arange(len(row)) - np.searchsorted(row, row)  # rows are in order
-        new = np.zeros((len(row), int(column.max()) + 1), dtype=np.bool_)
-        new[np.arange(len(row)), column] = True
-        seen = np.concatenate((seen, new), axis=1)
+        row, used, seen = _compacted(self.row[source], self.used, self.seen[source], cache)
+        slot = used[row] + np.arange(len(row)) - np.searchsorted(row, row)  # rows are in order
+        used = used + np.bincount(row, minlength=len(used))
+        more = max(0, int(used.max()) - seen.shape[1])
+        seen = np.pad(seen, ((0, 0), (0, more)))
+        seen[np.arange(len(row)), slot] = True
         group, token, count = level.group[going], level.token[going], level.count[going]
-        return _Frontier(group, nodes + going, token, count, row, column, rows, seen)
-
-    def inputs(self) -> tuple[Tokens, NDArray[np.bool_]]:
-        """Return tokens [R, W] and who sees what, [R, 1, W, S], of this block."""
-        width = int(self.column.max()) + 1
-        tokens = np.full((self.rows, width), PAD)
-        tokens[self.row, self.column] = self.token
-        # An unused place looks at the first prompt token, since a row of no keys has no softmax.
-        seen = np.zeros((self.rows, 1, width, self.seen.shape[1]), dtype=np.bool_)
-        seen[:, 0, :, 0] = True
-        seen[self.row, 0, self.column] = self.seen
-        return tokens, seen
+        return _Frontier(group, nodes + going, token, count, row, slot, used, seen)
 
 
 def _compacted(
-    row: Nodes, rows: int, seen: NDArray[np.bool_], cache: KVCache
-) -> tuple[Nodes, int, NDArray[np.bool_]]:
+    row: Nodes, used: Nodes, seen: NDArray[np.bool_], cache: KVCache
+) -> tuple[Nodes, Nodes, NDArray[np.bool_]]:
     """Drop rows whose group has ended and slots that no prefix looks at, once it halves the cache.
 
     Args:
         row: [A] rows of the prefixes, in order.
-        rows: rows of the cache.
+        used: [R] slots taken of each row.
         seen: [A, S] slots they look at.
         cache: changed accordingly.
 
@@ -237,10 +228,10 @@ def _compacted(
     wanted = np.logical_or.reduceat(seen, first, axis=0)
     kept = wanted.sum(axis=1)
     width = int(kept.max())
-    if 2 * len(live) * width > rows * seen.shape[1]:
-        return row, rows, seen
+    if 2 * len(live) * width > len(used) * seen.shape[1]:
+        return row, used, seen
     # Wanted slots first, in order; what fills a row up is looked at by nobody.
     slots = np.argsort(~wanted, axis=1, kind="stable")[:, :width]
-    cache.keep(torch.from_numpy(live), torch.from_numpy(slots))
+    cache.keep(live, slots)
     row = np.searchsorted(live, row)
-    return row, len(live), np.take_along_axis(seen, slots[row], axis=1)
+    return row, kept, np.take_along_axis(seen, slots[row], axis=1)
