@@ -84,6 +84,7 @@ class KVCache:
 
     keys: list[Tensor] = field(default_factory=list)
     values: list[Tensor] = field(default_factory=list)
+    slots: int = 0
     level: _Level | None = None
 
     def look(self, rows: Nodes, slots: Nodes, seen: NDArray[np.bool_]) -> None:
@@ -94,11 +95,8 @@ class KVCache:
             slots: [A] slot of each new place.
             seen: [A, S] slots of its row that it looks at, its own included.
         """
+        self._make_room(seen.shape[1])
         count, capacity = self.keys[0].shape[:2]
-        if seen.shape[1] > capacity:
-            capacity = 2 * seen.shape[1]
-            for store in (self.keys, self.values):
-                store[:] = [_stored(old, capacity) for old in store]
         column = np.arange(len(rows)) - np.searchsorted(rows, rows)
         width = int(column.max()) + 1
         first = np.flatnonzero(column == 0)
@@ -117,9 +115,19 @@ class KVCache:
         where = None if full else (torch.from_numpy(rows), torch.from_numpy(column))
         self.level = _Level(slot, where, None, additive(block, self.keys[0]))
 
+    def _make_room(self, slots: int) -> None:
+        """Let every row have so many slots, new ones zero: a mask hides what is finite alone."""
+        for store in (self.keys, self.values):
+            for layer, old in enumerate(store):
+                if slots > old.shape[1]:
+                    store[layer] = _stored(old[:, : self.slots], 2 * slots)
+                store[layer][:, self.slots : slots] = 0
+        self.slots = max(slots, self.slots)
+
     def __call__(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Store keys and values and mix; arguments as in ``Attention``."""
         if self.level is None:
+            self.slots = key.shape[1]
             self.keys.append(_stored(key, 2 * key.shape[1]))
             self.values.append(_stored(value, 2 * value.shape[1]))
             return causal(layer, query, key, value)
@@ -163,14 +171,12 @@ class KVCache:
                 kept = old.flatten(0, 1).index_select(0, index)
                 kept = kept.view(*slots.shape, *old.shape[2:])
                 store[layer] = _stored(kept, 2 * slots.shape[1])
+        self.slots = slots.shape[1]
 
 
 def _stored(content: Tensor, capacity: int) -> Tensor:
-    """Copy [R, S, kv_heads, head] into a store that has room for more.
-
-    The room holds zeros: of what a mask hides, nothing is left only if it is finite.
-    """
-    store = content.new_zeros(content.shape[0], capacity, *content.shape[2:])
+    """Copy [R, S, kv_heads, head] into a store that has room for more."""
+    store = content.new_empty(content.shape[0], capacity, *content.shape[2:])
     store[:, : content.shape[1]] = content
     return store
 
