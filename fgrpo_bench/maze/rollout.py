@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fgrpo_bench.maze.attention import KVCache
+from fgrpo_bench.maze.attention import KVCache, Nodes
 from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.tokens import DONE, EOS, Tokens
 
-Nodes = NDArray[np.int64]
+_WORTH_KEEPING = 0.5
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class _Frontier:
 def _compacted(
     row: Nodes, used: Nodes, seen: NDArray[np.bool_], cache: KVCache
 ) -> tuple[Nodes, Nodes, NDArray[np.bool_]]:
-    """Drop rows whose group has ended and slots that no prefix looks at, once it halves the cache.
+    """Drop rows whose group has ended and slots nobody looks at, once that halves the cache.
 
     Args:
         row: [A] rows of the prefixes, in order.
@@ -228,7 +228,7 @@ def _compacted(
     wanted = np.logical_or.reduceat(seen, first, axis=0)
     kept = wanted.sum(axis=1)
     width = int(kept.max())
-    if 2 * len(live) * width > len(used) * seen.shape[1]:
+    if len(live) * width > _WORTH_KEEPING * len(used) * seen.shape[1]:
         return row, used, seen
     # Wanted slots first, in order; what fills a row up is looked at by nobody.
     slots = np.argsort(~wanted, axis=1, kind="stable")[:, :width]

@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fgrpo_bench.maze.attention import TrieAttention, additive
+from fgrpo_bench.maze.attention import Nodes, TrieAttention, additive
 from fgrpo_bench.maze.model import Transformer
-from fgrpo_bench.maze.rollout import Nodes, Rollouts
+from fgrpo_bench.maze.rollout import Rollouts
 from fgrpo_bench.maze.tokens import PAD
 from fgrpo_bench.methods.surrogates import Surrogate
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fgrpo_bench.maze.attention import KVCache
+from fgrpo_bench.maze.attention import KVCache, _mix, additive, causal
 from fgrpo_bench.maze.model import ModelShape, Transformer
 
 
@@ -68,6 +68,40 @@ def test_cache_gives_the_same_hidden_states_in_pieces(positions, kv_heads):
             flat = tokens[:, start:end].reshape(1, -1)
             pieces.append(net(flat, torch.from_numpy(slots), cache).reshape(2, end - start, -1))
     torch.testing.assert_close(torch.cat(pieces, dim=1), whole, rtol=1e-5, atol=1e-5)
+
+
+def test_causal_takes_all_queries_or_the_last():
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(2, 7, 4, 8, generator=generator) for _ in range(3))
+    whole = causal(0, query, key, value)
+    torch.testing.assert_close(causal(0, query[:, -1:], key, value), whole[:, -1:])
+    scores = torch.einsum("bqhd,bkhd->bhqk", query, key) / 8**0.5
+    scores = scores.masked_fill(~torch.ones(7, 7, dtype=torch.bool).tril(), -torch.inf)
+    torch.testing.assert_close(whole, torch.einsum("bhqk,bkhd->bqhd", scores.softmax(-1), value))
+    with pytest.raises(ValueError, match="3 queries of 7 places"):
+        causal(0, query[:, -3:], key, value)
+
+
+def test_what_is_not_seen_counts_for_nothing():
+    """Exactly nothing: the result is the same to the bit, whatever stands there."""
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(2, 7, 4, 8, generator=generator) for _ in range(3))
+    seen = np.random.default_rng(0).random((2, 1, 7, 7)) < 0.5
+    seen[..., 0], seen[..., 5] = True, False
+    mask = additive(seen, query)
+    assert (mask[torch.from_numpy(seen)] == 0).all()
+    one = _mix(query, key, value, mask)
+    key[:, 5], value[:, 5] = 1e3 * key[:, 5], 1e6
+    assert torch.equal(_mix(query, key, value, mask), one)
+
+
+@pytest.mark.parametrize("positions", ["learned", "rope"])
+def test_wanted_places_are_those_of_the_whole(positions):
+    net = model(positions, 4 if positions == "learned" else 2)
+    tokens = torch.randint(0, 32, (3, 12), generator=torch.Generator().manual_seed(4))
+    whole = net(tokens, torch.arange(12))
+    last = net(tokens, torch.arange(12), wanted=slice(11, None))
+    torch.testing.assert_close(last, whole[:, 11:], rtol=1e-5, atol=1e-5)
 
 
 def test_causal_without_a_mask():

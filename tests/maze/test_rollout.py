@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from fgrpo_bench.config.load import load_preset
+from fgrpo_bench.maze import attention, rollout
 from fgrpo_bench.maze.evaluate import (
     answer_log_probs,
     exact_success,
@@ -21,11 +22,20 @@ from tests.maze.tiny import sequences, skilled_model, small_model
 MAX_TOKENS = 7
 
 
+@pytest.mark.parametrize("by_row", [False, True])
 @pytest.mark.parametrize("positions", ["learned", "rope"])
-def test_every_node_has_the_log_probability_of_a_full_pass(positions):
+def test_every_node_has_the_log_probability_of_a_full_pass(positions, by_row, monkeypatch):
+    """Whether a level is mixed as one padded block or row by row, and whatever the cache drops."""
+    if by_row:
+        monkeypatch.setattr(attention, "_CALL", -1)
+    kept = []
+    keep = attention.KVCache.keep
+    monkeypatch.setattr(attention.KVCache, "keep", lambda *a: (kept.append(a), keep(*a)))
+    monkeypatch.setattr(rollout, "_WORTH_KEEPING", 1.0)
     model = small_model(positions)
     mazes = grow(4, 9, stream(0, "test"))
     rollouts = sample(model, encode_prompts(mazes), 16, MAX_TOKENS, stream(1, "test"))
+    assert len(kept) > 3, "some rows or slots were dropped"
     for group, samples in enumerate(sequences(rollouts)):
         for tokens, logps in samples:
             ids = torch.cat((torch.from_numpy(rollouts.prompts[group]), torch.tensor(tokens)))
