@@ -12,7 +12,7 @@ def presets() -> None:
         try:
             base = f"base {shipped_base(config)} shipped"
         except UserError:
-            base = "base trained first (base.train=true)"
+            base = "base trained first"
         train = config.train
         print(f"{name}: {describe_preset(name)}")
         print(

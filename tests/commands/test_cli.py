@@ -9,6 +9,7 @@ import pytest
 
 from fgrpo_bench.cli import main
 from fgrpo_bench.commands import doctor
+from fgrpo_bench.config.load import preset_names
 from fgrpo_bench.extras import Requirement
 
 
@@ -65,6 +66,12 @@ def test_reporting_needs_no_torch():
         (["run", "--method", "grpo", "--preset", "none.toml"], "cannot read preset none.toml"),
         (["run", "--method", "grpo", "--set", "maze.size=7"], "192 different mazes"),
         (["run", "--method", "grpo", "--set", "model.width=32"], "base.train=true"),
+        (["run", "--method", "grpo", "--set", "maze.reward=reech"], "'exact' or 'reach'"),
+        (
+            ["run", "--method", "grpo", "--set", "maze.reward=reach"],
+            "set evaluation.samples to at least 256, the largest k",
+        ),
+        (["run", "--method", "grpo", "--set", "train.device=gpu"], "'cpu' or 'auto'"),
         (["run", "--seed", "0", "--method", "grpo", "--seed", "1"], "--seed is given twice"),
         (["bench", "mase"], "no bench 'mase': did you mean 'maze'?"),
         (["bench"], "Missing from fgrpo-bench bench: NAME"),
@@ -105,9 +112,11 @@ def test_version_and_bare_call(capsys):
 
 def test_presets_names_every_preset(capsys):
     main(["presets"])
-    out = capsys.readouterr().out
-    assert out.startswith("maze-small: The effect on a laptop")
-    assert "11x11 mazes, 600 steps of 32 prompts, gamma 1, base maze-small shipped" in out
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines[::2]] == preset_names()
+    assert lines[-2].startswith("maze-small: The effect on a laptop")
+    assert lines[-1] == ("  11x11 mazes, 600 steps of 32 prompts, gamma 1, base maze-small shipped")
+    assert lines[3].endswith("20000 steps of 256 prompts, gamma 1, base trained first")
 
 
 def test_doctor_compares_with_the_tested_versions(capsys):

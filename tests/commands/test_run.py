@@ -360,9 +360,13 @@ def test_sampled_counts_agree_with_the_exact_figures(micro_preset, with_base):
     assert (z[p > 0.01].abs() < 5).all()
     results = read_results(run)
     sampled = [r for r in results.benchmarks if not r.exact]
-    assert [r.stage for r in sampled] == ["base", "final"]
+    parts = (None, "detour", "monotone")
+    assert [(r.stage, r.stratum) for r in sampled] == [
+        (stage, part) for stage in ("base", "final") for part in parts
+    ]
     for result in sampled:
-        counts = drawn.loc[drawn["stage"] == result.stage, "c"].to_numpy()
+        rows = drawn[drawn["stage"] == result.stage]
+        counts = rows.loc[rows["stratum"] == (result.stratum or rows["stratum"]), "c"].to_numpy()
         unbiased = unbiased_success_at_k(counts, 400, [1, 4, 16, 64]).mean(axis=0)
         assert list(result.pass_at_k.values()) == pytest.approx(unbiased.tolist())
         assert result.samples == 400
