@@ -81,7 +81,7 @@ def _edge(one: Place, other: Place) -> tuple[Place, Place]:
 
 def _lines(axes: Axes, edges: Counter[tuple[Place, Place]], samples: int, colour: str) -> None:
     segments = [[(a[1], a[0]), (b[1], b[0])] for a, b in edges]
-    widths = [_WIDEST * count / samples for count in edges.values()]
+    widths = [max(0.7, _WIDEST * count / samples) for count in edges.values()]
     axes.add_collection(
         LineCollection(segments, linewidths=widths, colors=colour, capstyle="round", zorder=3)
     )

@@ -2,20 +2,28 @@
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 
-from fgrpo_bench.maze.checkpoint import new_training, restore_training, save_training
+from fgrpo_bench.maze.checkpoint import (
+    Training,
+    new_training,
+    restore_training,
+    save_training,
+)
 from fgrpo_bench.maze.data import load_mazes, model_shape
+from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.grid import cells
 from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.rollout import sample
 from fgrpo_bench.maze.sft import epoch_index
-from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
-from fgrpo_bench.maze.train import TOTALS, training_step
+from fgrpo_bench.maze.tokens import DONE, UP, encode_answers, encode_prompts
+from fgrpo_bench.maze.train import TOTALS, _count, training_step
 from fgrpo_bench.maze.update import Regulariser
+from fgrpo_bench.maze.verdict import correct
 from fgrpo_bench.rng import stream
-from tests.maze.tiny import sequences
+from tests.maze.tiny import forest, sequences
 
 N, GAMMA = 16, 0.7
 
@@ -114,6 +122,20 @@ def test_a_step_equals_the_plain_loop(cell, method):
     assert training.totals["rollouts"] == 6 * N
     assert training.totals["correct"] == sum(seen)
     assert training.totals["tokens"] == line["tokens"]
+
+
+def test_a_walk_that_arrives_and_goes_on_to_the_limit_is_correct_and_not_truncated():
+    """Every sample has one outcome, so that these add up to the rollouts."""
+    mazes = Mazes(5, np.array([[-1, 2, 3, 0]], dtype=np.int8))
+    up, down, right = UP, UP + 1, UP + 3
+    arrives = [right, right, down, down]
+    samples = [[*arrives, up], [*arrives, DONE], [right, right, up, up, up], [down, DONE]]
+    rollouts = forest(mazes, [samples])
+    training = Training(None, None, 0, dict.fromkeys(TOTALS, 0))
+    _count(training, rollouts, correct(rollouts, mazes, "reach"), clipped=0.0)
+    outcomes = [training.totals[name] for name in ("correct", "truncated", "wrong")]
+    assert outcomes == [2, 1, 1]
+    assert training.totals["rollouts"] == 4
 
 
 def stepped_and_restored(cell, data, directory):
