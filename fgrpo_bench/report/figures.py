@@ -100,7 +100,9 @@ def pass_at_k(comparison: Comparison) -> Figure:
     if len(beyond):
         axes.axvspan(beyond[0], ks[-1], color="#999999", alpha=0.12, linewidth=0)
         note: dict[str, Any] = {"rotation": 90, "va": "bottom", "color": "#666666", "fontsize": 8}
-        axes.text(1.05 * beyond[0], 0.02, " guessing suffices", **note)
+        narrow = 1.5 * beyond[0] > ks[-1]
+        at, side = (0.95, "right") if narrow else (1.05, "left")
+        axes.text(at * beyond[0], 0.02, " guessing suffices", ha=side, **note)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=""))
