@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow lint clean
+.PHONY: help run test test-slow test-gpu lint clean
 
 help:
 	@sed -n '2,5s/^# *//p' Makefile
@@ -52,6 +52,9 @@ test: lint
 
 test-slow: $(VENV)/dev
 	$(BIN)/python -m pytest -m slow
+
+test-gpu: $(VENV)/dev
+	$(BIN)/python -m pytest -m gpu
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -25,7 +25,7 @@ Overrides: TypeAlias = Annotated[
 
 @dataclass(frozen=True)
 class Run:
-    """Train every cell of a grid, measure pass@k exactly, and print the comparison.
+    """Train every cell of a grid, measure pass@k, and print the comparison.
 
     Finished cells are skipped and interrupted ones go on from their last checkpoint.
     Example: fgrpo-bench run --method grpo fgrpo --n 8 --seed 0 1

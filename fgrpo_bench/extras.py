@@ -57,6 +57,8 @@ def how_to_install(module: str) -> str | None:
         if extra and package.replace("-", "_") == module:
             here = platform in ("", sys.platform)
             return install_line(extra) if here else f"it is made for {platform} only"
+    if not requirements() and module != "fgrpo_bench":
+        return "fgrpo-bench itself is not: pip install -e '.[train]' in its folder"
     return None
 
 

@@ -93,4 +93,5 @@ def test_without_metadata_nothing_is_required(monkeypatch):
 
     monkeypatch.setattr(extras, "requires", absent)
     assert extras.requirements() == []
-    assert extras.how_to_install("torch") is None
+    assert extras.how_to_install("fgrpo_bench") is None
+    assert "pip install -e '.[train]'" in extras.how_to_install("torch")

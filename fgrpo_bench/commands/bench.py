@@ -1,5 +1,6 @@
 """``fgrpo-bench bench``: measure the speed of a part, against what it is held to."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ def bench(name: str, preset: str, group_size: int, json: Path | None) -> None:
         raise UserError(f"no bench '{name}': {suggestion(name, _BENCHES)}")
     if json is not None and not json.parent.is_dir():
         raise UserError(f"--json {json}: there is no folder {json.parent}")
+    if json is not None and (json.is_dir() or not os.access(json.parent, os.W_OK)):
+        raise UserError(f"--json {json}: no file can be written there; choose another place")
     result = _BENCHES[name](preset, group_size)
     if json is not None:
         write_json(json, {"schema": 1, "bench": name, "created": now(), **result})
@@ -38,8 +41,11 @@ def bench(name: str, preset: str, group_size: int, json: Path | None) -> None:
 def _maze(preset: str, group_size: int) -> dict[str, Any]:
     """Compare our step with the reference's, and a large group with a small one."""
     (cell,) = cells(preset, ["grpo"], [group_size], overrides=_HERE)
-    if cell.config.maze.reward != "exact":
-        raise UserError(f"preset {preset}: bench maze compares with maze.reward=exact alone")
+    if cell.config.maze.reward != "exact" or cell.config.train.entropy or cell.config.train.kl:
+        raise UserError(
+            f"preset {preset}: bench maze knows only maze.reward=exact, train.entropy=0 and "
+            "train.kl=0"
+        )
     require_base(cell.config)
 
     import torch

@@ -79,4 +79,5 @@ def _gpu() -> str:
         return f"unknown, torch is not installed: {install_line('train')}"
     if not torch.cuda.is_available():
         return "none (the mazes run on the CPU)"
-    return ", ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count()))
+    names = ", ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count()))
+    return f"{names} (for train.device=auto, one run to each)"

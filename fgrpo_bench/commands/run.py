@@ -7,7 +7,7 @@ from fgrpo_bench.commands.base import ensure_trained
 from fgrpo_bench.commands.dry_run import show
 from fgrpo_bench.commands.progress import progress, say
 from fgrpo_bench.executor import Job, cores, run_jobs
-from fgrpo_bench.maze.grid import Cell, cells
+from fgrpo_bench.maze.grid import Cell, cells, completed
 from fgrpo_bench.maze.recipe import require_base
 from fgrpo_bench.methods.focal import mean_advantage_scale
 from fgrpo_bench.rundir.directory import check_clearable, clear, inspect
@@ -39,7 +39,7 @@ def run(
             check_clearable(root / cell.name)
             states[cell.name] = "new"
         else:
-            states[cell.name] = inspect(root / cell.name, cell.to_json())
+            states[cell.name] = inspect(root / cell.name, cell.to_json(), completed)
     require_base(grid[0].config)
     if dry_run:
         show(grid, states, root)
@@ -62,7 +62,7 @@ def _announce(
         f"{min(len(gpus) or cores(), len(waiting))} at a time on the {'GPU' if gpus else 'CPU'}"
     )
     if train.device == "auto" and not gpus:
-        say("warning: this preset is meant for a CUDA GPU, and torch finds none here")
+        say("warning: train.device=auto, but torch finds no CUDA GPU here: this runs on the CPU")
     gammas = sorted({c.gamma for c in waiting if c.gamma})
     if gammas:
         means = ", ".join(f"{g:g} (m = {mean_advantage_scale(g):.2f})" for g in gammas)

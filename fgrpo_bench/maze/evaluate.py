@@ -24,6 +24,7 @@ from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_success_at_k
 
 Floats = NDArray[np.float64]
 _ROWS = 32
+_SAMPLES = 32 * 256  # at a time: each may go a way of its own, if the policy is lost
 
 
 def answer_log_probs(model: Transformer, mazes: Mazes) -> torch.Tensor:
@@ -59,9 +60,10 @@ def sampled_success(
         seed: seed of the draws; one stream per block of mazes.
     """
     samples, limit = config.evaluation.samples, config.maze.max_answer_tokens
+    rows = max(1, min(_ROWS, _SAMPLES // samples))
     counts = []
-    for start in range(0, len(mazes), _ROWS):
-        block = mazes.take(slice(start, start + _ROWS))
+    for start in range(0, len(mazes), rows):
+        block = mazes.take(slice(start, start + rows))
         rng = stream(seed, "maze-evaluation", start)
         rollouts = sample(model, encode_prompts(block), samples, limit, rng)
         counts.append(correct(rollouts, block, config.maze.reward).sum(axis=1))

@@ -1,4 +1,4 @@
-"""One cell of a maze experiment: base, RL, exact evaluation, and the files of its run directory."""
+"""One cell of a maze experiment: base, RL, evaluation, and the files of its run directory."""
 
 import copy
 import hashlib
@@ -19,7 +19,7 @@ from fgrpo_bench.maze.device import device
 from fgrpo_bench.maze.drawn import draw, drawn_problems
 from fgrpo_bench.maze.evaluate import Measured, guesser_success, measure
 from fgrpo_bench.maze.generate import Mazes
-from fgrpo_bench.maze.grid import Cell
+from fgrpo_bench.maze.grid import Cell, completed
 from fgrpo_bench.maze.model import Transformer
 from fgrpo_bench.maze.sft import Base, load_base
 from fgrpo_bench.maze.tokens import VOCABULARY, encode_prompts
@@ -43,11 +43,12 @@ def run(cell: Cell, directory: Path, progress: Progress) -> None:
         UserError: another process holds the directory, or a file in it is damaged.
     """
     with locked(directory):
-        if inspect(directory, cell.to_json()) == "finished":  # by another command, in the meantime
-            return
+        if inspect(directory, cell.to_json(), completed) == "finished":
+            return  # by another command, in the meantime
         begin(directory, cell.to_json())
         config = cell.config
         data, base = load_mazes(config, progress), load_base(config, directory.parent)
+        base.model.to(device(config))
         mazes = data.split(config.evaluation.split)
         manifest = resume_manifest(directory, _manifest(cell, data, base))
         write_manifest(directory, manifest)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from fgrpo_bench.config.load import differences, digest, load_preset, preset_names
 from fgrpo_bench.config.schema import MazeConfig
 from fgrpo_bench.errors import UserError
@@ -93,6 +95,17 @@ class Cell:
         keys = ("preset", "method", "group_size", "gamma", "seed", "overrides")
         config = MazeConfig.model_validate(value["config"])
         return cls(config=config, **{key: value[key] for key in keys})
+
+
+def completed(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a ``config.json`` with the defaults of keys younger than it.
+
+    Content that is no cell of this version is returned as it is.
+    """
+    try:
+        return Cell.from_json(value).to_json()
+    except (KeyError, TypeError, ValidationError):
+        return value
 
 
 def _number(value: float) -> str:

@@ -187,4 +187,4 @@ def _read_base(path: Path, config: MazeConfig) -> Base:
         raise UserError(f"{weights} is not what {path.name} describes: delete {path.parent}")
     model = Transformer(model_shape(config))
     load_weights(model, read_tensors(weights)[0], weights)
-    return Base(model.to(device(config)), manifest)
+    return Base(model, manifest)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fgrpo_bench.config.load import digest
 from fgrpo_bench.errors import UserError
+from fgrpo_bench.maze.grid import completed
 from fgrpo_bench.methods.registry import METHODS
 from fgrpo_bench.rundir.results import BenchmarkResult, Results, read_results
 from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_success_at_k
@@ -53,6 +54,15 @@ class Run:
             return exact_pass_at_k(rows["p_exact"].to_numpy(dtype=np.float64), ks)
         counts = unbiased_success_at_k(rows["c"].to_numpy(), int(rows["n"].iloc[0]), ks)
         return counts.mean(axis=0)
+
+    def sampling_error(self, stage: str) -> float:
+        """Return the standard error that sampling alone gives pass@1 of a stage; NaN if n is 1."""
+        problems = _read(self.directory / "problems.parquet", ["stage", "n", "c"])
+        rows = problems[problems["stage"] == stage]
+        n, rate = rows["n"].to_numpy(), (rows["c"] / rows["n"]).to_numpy()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = rate * (1 - rate) / (n - 1)
+        return float(np.sqrt(variance.sum()) / len(rows))
 
     def samples(self, stage: str) -> pd.DataFrame | None:
         """Return the kept samples of a stage with their outcomes; None if the run keeps none.
@@ -169,7 +179,7 @@ def _config(directory: Path) -> dict[str, Any] | None:
         value = json.loads((directory / "config.json").read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return value if isinstance(value, dict) and "experiment" in value else None
+    return completed(value) if isinstance(value, dict) and "experiment" in value else None
 
 
 def _settings(config: dict[str, Any]) -> dict[str, Any]:

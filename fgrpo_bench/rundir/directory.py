@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -15,8 +15,17 @@ from fgrpo_bench.rundir.atomic import write_bytes, write_json
 State = Literal["new", "started", "finished"]
 
 
-def inspect(directory: Path, config: dict[str, Any]) -> State:
+def inspect(
+    directory: Path,
+    config: dict[str, Any],
+    complete: Callable[[dict[str, Any]], dict[str, Any]] = lambda there: there,
+) -> State:
     """Return how far the run with this configuration got here.
+
+    Args:
+        directory: the place.
+        config: the configuration.
+        complete: adds to what is there the defaults of keys that are younger.
 
     Raises:
         UserError: the place holds another configuration, or something that is no run.
@@ -38,6 +47,8 @@ def inspect(directory: Path, config: dict[str, Any]) -> State:
         raise UserError(
             f"{directory}/config.json cannot be read; use --force to start over"
         ) from None
+    if isinstance(there, dict):
+        there = complete(there)
     if there != config:
         keys = ", ".join(_changed(there, config)) or "its form"
         raise UserError(

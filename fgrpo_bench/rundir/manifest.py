@@ -50,7 +50,8 @@ def resume_manifest(directory: Path, fresh: dict[str, Any]) -> dict[str, Any]:
     except (OSError, ValueError):
         return fresh
     first.pop("schema", None)
-    again = {key: fresh[key] for key in ("started", "packages", "python", "platform", "git")}
+    keys = ("started", "packages", "python", "platform", "git", "device", "threads")
+    again = {key: fresh[key] for key in keys}
     return {**first, "resumed": [*first.get("resumed", []), again]}
 
 

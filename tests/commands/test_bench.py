@@ -41,6 +41,26 @@ def test_bench_maze_prints_and_writes_its_result(micro_preset, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--json", "."], "no file can be written there"),
+        (["--json", "none/x.json"], "there is no folder none"),
+        (["--preset", "other.toml"], "bench maze knows only maze.reward=exact"),
+    ],
+)
+def test_what_cannot_be_measured_or_written_is_told_first(
+    micro_preset, tmp_path, monkeypatch, capsys, words, message
+):
+    monkeypatch.chdir(tmp_path)
+    text = micro_preset.read_text().replace("[method]", "kl = 0.1\n\n[method]")
+    (tmp_path / "other.toml").write_text(text)
+    with pytest.raises(SystemExit) as exit_:
+        main(["bench", "maze", *words])
+    assert exit_.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("speedup", "cost", "words"),
     [(10.0, 5.0, ("met", "met")), (9.9, 5.1, ("missed", "missed")), (20.0, 9.0, ("met", "missed"))],
 )

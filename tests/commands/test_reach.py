@@ -1,5 +1,6 @@
 """Reward reach, which has no exact success: trained, sampled, resumed and reported."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -66,6 +67,11 @@ def test_report_tells_samples_from_exact_figures(reached, tmp_path, capsys):
     assert "exact pass@k" not in printed
     assert "over 2 seeds" in printed
     assert "every walk to the goal counts" in printed
+    problems = pd.read_parquet(runs(reached)[0] / "problems.parquet")
+    right = problems.loc[problems["stage"] == "base", "c"].to_numpy()
+    verdicts = np.arange(64) < right[:, None]  # [P, n]
+    error = (verdicts.var(axis=1, ddof=1) / 64).sum() ** 0.5 / 24
+    assert f"a standard error of {100 * error:.2f}." in printed
     table = pd.read_csv(tmp_path / "table.csv")
     row = table.query("label == 'GRPO N=8' and stratum == 'all' and k == 16").iloc[0]
     finals = [

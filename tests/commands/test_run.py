@@ -237,6 +237,26 @@ def test_another_configuration_in_the_same_place_is_refused(
     assert contents(finished) == before
 
 
+def test_a_run_older_than_a_key_is_the_same_run(finished, micro_preset, tmp_path, capsys):
+    """The key's default is what the run was made with: nothing to do again, nothing to tell apart."""
+    copy = tmp_path / "runs"
+    shutil.copytree(finished, copy)
+    for run in (copy / "micro").glob("grpo*"):
+        config = json.loads((run / "config.json").read_text())
+        del config["config"]["train"]["device"], config["config"]["base"]["schedule"]
+        (run / "config.json").write_text(json.dumps(config))
+    before = contents(copy)
+    main(arguments(micro_preset, copy, "--method", "grpo", "fgrpo", "--seed", "0", "1"))
+    assert contents(copy) == before
+    printed = capsys.readouterr().out
+    assert "GRPO N=8 " in printed
+    assert "device" not in printed
+    one, two = (copy / "micro" / "grpo-n8-g0-s0", finished / "micro" / "grpo-n8-g0-s0")
+    with pytest.raises(SystemExit):
+        main(["report", str(one), str(two), "--out", str(tmp_path / "r")])
+    assert "are the same run" in capsys.readouterr().err
+
+
 def test_force_removes_nothing_when_something_else_is_wrong(finished, micro_preset, capsys):
     before = contents(finished)
     foreign = finished / "micro" / "dapo-n8-g0-s0"
@@ -443,12 +463,15 @@ class Crash(BaseException):
     """Stands for a power cut: nothing catches it."""
 
 
-@pytest.mark.parametrize("after", [False, True])
+REACH = ["maze.reward=reach", "evaluation.samples=64"]
+
+
+@pytest.mark.parametrize(("after", "reward"), [(False, []), (True, REACH)])
 def test_a_crash_at_every_write_and_resume_give_the_same_files(
-    micro_preset, with_base, monkeypatch, after
+    micro_preset, with_base, monkeypatch, after, reward
 ):
     """Crash before and after the n-th file is put in place, for every n, then resume."""
-    texts = ["train.steps=6", "evaluation.every=2"]
+    texts = ["train.steps=6", "evaluation.every=2", *reward]
     (cell,) = cells(str(micro_preset), ["fgrpo"], [8], overrides=texts)
     replace, root = os.replace, with_base / "micro"
 
@@ -484,7 +507,9 @@ def test_a_crash_at_every_write_and_resume_give_the_same_files(
         assert finished_early <= after
         assert {name: (directory / name).read_bytes() for name in KEPT} == expected
         crashes += 1
-    assert crashes >= 9, "config, metrics, three checkpoints, manifest twice, weights, results.."
+    # config, metrics, three checkpoints, manifest twice, weights, two of samples, two of grades,
+    # problems, results
+    assert crashes == 14
 
 
 def test_a_resume_goes_on_from_the_last_checkpoint(micro_preset, with_base):
@@ -503,7 +528,7 @@ def test_a_resume_goes_on_from_the_last_checkpoint(micro_preset, with_base):
     assert steps == [16, 20, 24]
     manifest = json.loads((directory / "manifest.json").read_text())
     assert len(manifest["resumed"]) == 1
-    assert {"started", "packages", "git"} <= set(manifest["resumed"][0])
+    assert {"started", "packages", "git", "device", "threads"} <= set(manifest["resumed"][0])
 
 
 def wait_for(condition, seconds=30.0):

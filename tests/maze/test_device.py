@@ -9,6 +9,7 @@ from fgrpo_bench.maze import evaluate
 from fgrpo_bench.maze.checkpoint import new_training, restore_training, save_training
 from fgrpo_bench.maze.device import device, gpus
 from fgrpo_bench.maze.generate import grow
+from fgrpo_bench.maze.pack import pack
 from fgrpo_bench.maze.rollout import sample
 from fgrpo_bench.maze.tokens import encode_prompts
 from fgrpo_bench.maze.update import (
@@ -16,7 +17,6 @@ from fgrpo_bench.maze.update import (
     backward,
     drift,
     node_weights,
-    pack,
     place_log_probs,
 )
 from fgrpo_bench.methods.registry import METHODS
@@ -78,7 +78,10 @@ def test_a_gpu_gives_the_same_losses_and_checkpoints(tmp_path):
     assert losses[1] == pytest.approx(losses[0], rel=1e-3)
     for a, b in zip(here.parameters(), there.parameters(), strict=True):
         torch.testing.assert_close(a.grad, b.grad.cpu(), rtol=1e-2, atol=1e-4)
-    sample(there, encode_prompts(mazes), 12, 7, stream(1, "test"))
+    drawn = sample(there, encode_prompts(mazes), 12, 7, stream(1, "test"))
+    every = pack(drawn, np.arange(4))
+    logp = place_log_probs(here, every)[torch.arange(len(every.node)), every.token]
+    np.testing.assert_allclose(drawn.logp[every.node], logp.detach().numpy(), atol=1e-3)
     np.testing.assert_allclose(
         evaluate.exact_success(here, mazes), evaluate.exact_success(there, mazes), rtol=1e-3
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from fgrpo_bench.maze import update
+from fgrpo_bench.maze import pack, update
 from fgrpo_bench.maze.generate import grow
 from fgrpo_bench.maze.rollout import sample
 from fgrpo_bench.maze.tokens import encode_prompts
@@ -62,7 +62,7 @@ def rolled_out(positions: str):
 def test_trie_gradient_equals_per_sample_loop(name, off_policy, positions, monkeypatch):
     if off_policy:  # in blocks of rows and in chunks of places too
         monkeypatch.setattr(update, "_ROWS", 2)
-        monkeypatch.setattr(update, "_CHUNK", (5, 5))
+        monkeypatch.setattr(pack, "_CHUNK", (5, 5))
     model, rollouts, advantages = rolled_out(positions)
     if off_policy:
         rng = torch.Generator().manual_seed(3)
@@ -89,7 +89,7 @@ def test_trie_gradient_equals_per_sample_loop(name, off_policy, positions, monke
 def test_regularised_gradient_equals_per_sample_loop(entropy, kl, monkeypatch):
     """Entropy bonus and k3 penalty are token means over all samples, homogeneous groups too."""
     monkeypatch.setattr(update, "_ROWS", 3)
-    monkeypatch.setattr(update, "_CHUNK", (7, 7))
+    monkeypatch.setattr(pack, "_CHUNK", (7, 7))
     model, rollouts, advantages = rolled_out("learned")
     reference, surrogate = small_model(seed=9), METHODS["grpo"].surrogate
     slow, groups = copy.deepcopy(model), np.array([0, 2, 3, 4])
