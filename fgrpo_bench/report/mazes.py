@@ -17,7 +17,10 @@ _STEPS = {"UP": (-1, 0), "DOWN": (1, 0), "LEFT": (0, -1), "RIGHT": (0, 1)}
 _RIGHT, _WRONG = "#0072B2", "#D55E00"
 _WIDEST = 7.0  # points, of a line that all samples share
 _DISC: Any = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "linewidth": 0.6}
-_CAPTION = "Width: share of the samples that go there. Blue: right answers. Cross: a wall is hit."
+_CAPTION = (
+    "Width: share of the samples (first seed) that go there. Blue: right answers. "
+    "Cross: a wall is hit."
+)
 
 
 def mazes(comparison: Comparison) -> Figure | None:
@@ -44,7 +47,7 @@ def mazes(comparison: Comparison) -> Figure | None:
             _maze(axes, rows[rows["problem_id"] == problem])
         line[0].set_ylabel(problem, fontsize=8)
     for axes, (label, _) in zip(grid[0], columns, strict=True):
-        axes.set_title(label.replace(" ", "\n", 1), fontsize=8.5, loc="center")
+        axes.set_title(label.replace(" N=", "\nN=", 1), fontsize=8.5, loc="center")
     figure.supxlabel(_CAPTION, fontsize=7.5, x=0.02, ha="left")
     return figure
 
