@@ -10,6 +10,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector
 
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.maze.model import Transformer
@@ -87,7 +88,7 @@ def check_finite(training: Training) -> None:
 
     Huge weights can be finite and give no finite output: the probabilities are asked too.
     """
-    finite = all(bool(weight.isfinite().all()) for weight in training.model.parameters())
+    finite = bool(parameters_to_vector(training.model.parameters()).isfinite().all())
     if finite:
         with torch.inference_mode():
             probe = training.model(torch.zeros(1, 1, dtype=torch.int64), torch.zeros(1).long())

@@ -203,11 +203,12 @@ class _Frontier:
         row, used, seen = _compacted(self.row[source], self.used, self.seen[source], cache)
         slot = used[row] + np.arange(len(row)) - np.searchsorted(row, row)  # rows are in order
         used = used + np.bincount(row, minlength=len(used))
-        more = max(0, int(used.max()) - seen.shape[1])
-        seen = np.pad(seen, ((0, 0), (0, more)))
-        seen[np.arange(len(row)), slot] = True
+        slots = max(seen.shape[1], int(used.max()))
+        sees = np.zeros((len(row), slots), dtype=np.bool_)
+        sees[:, : seen.shape[1]] = seen
+        sees[np.arange(len(row)), slot] = True
         group, token, count = level.group[going], level.token[going], level.count[going]
-        return _Frontier(group, nodes + going, token, count, row, slot, used, seen)
+        return _Frontier(group, nodes + going, token, count, row, slot, used, sees)
 
 
 def _compacted(
@@ -224,7 +225,8 @@ def _compacted(
     Returns:
         The same for the cache that is left.
     """
-    live, first = np.unique(row, return_index=True)
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    live = row[first]
     wanted = np.logical_or.reduceat(seen, first, axis=0)
     kept = wanted.sum(axis=1)
     width = int(kept.max())

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
@@ -55,9 +56,14 @@ def epoch_index(size: int, seed: int, purpose: str, step: int, batch: int) -> ND
     epochs = positions // size
     index = np.empty(batch, dtype=np.int64)
     for epoch in np.unique(epochs):
-        order = stream(seed, purpose, int(epoch)).permutation(size)
+        order = _order(size, seed, purpose, int(epoch))
         index[epochs == epoch] = order[positions[epochs == epoch] % size]
     return index
+
+
+@lru_cache(maxsize=2)
+def _order(size: int, seed: int, purpose: str, epoch: int) -> NDArray[np.int64]:
+    return stream(seed, purpose, epoch).permutation(size)
 
 
 def train_base(config: MazeConfig, directory: Path, progress: Progress) -> None:
