@@ -11,7 +11,7 @@ from fgrpo_bench.maze.attention import Nodes
 from fgrpo_bench.maze.rollout import Rollouts
 from fgrpo_bench.maze.tokens import PAD
 
-_CHUNK = 32, 64
+_CHUNK = 32, 64  # places of a chunk, in short tries and in long ones
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,10 @@ def pack(rollouts: Rollouts, groups: Nodes) -> PackedTries:
     nodes = np.bincount(row_of[rollouts.group[run]], minlength=rows)
     width = _width(int(nodes.max()))
     chunks = -(-nodes // width)
-    first = (np.cumsum(chunks) - chunks) * width  # place of each trie, counted behind the prompts
-    total = max(1, int(chunks.sum()))  # an empty trie needs a chunk as well if all are empty
+    # Places are counted behind the prompts, and no chunk has places of two tries: what descends
+    # from a place lies in [place, end), whichever trie it is of.
+    first = (np.cumsum(chunks) - chunks) * width
+    total = max(1, int(chunks.sum()))  # one chunk even if all tries are empty
     slot = np.where(rollouts.ended, -1, first[row_of[rollouts.group]] + place)
     behind = rows * length
     tokens = np.full(behind + total * width, PAD)
