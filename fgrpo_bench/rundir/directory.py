@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -92,12 +92,17 @@ def locked(directory: Path) -> Iterator[None]:
 def begin(directory: Path, config: dict[str, Any]) -> None:
     """Record the configuration, after which the directory belongs to it.
 
-    The lock must be held: temporary files that a killed process left are removed.
+    The lock must be held: temporary files and empty logs that a killed process left are removed.
     """
     write_json(directory / "config.json", config)
     (directory / "checkpoints").mkdir(exist_ok=True)
     for leftover in directory.rglob(".*.tmp"):
         leftover.unlink()
+    for log in directory.glob("worker-*.log"):
+        ours = log.name == f"worker-{os.getppid()}.log"
+        with suppress(FileNotFoundError):  # a command that was turned away removes its own
+            if not ours and not log.stat().st_size:
+                log.unlink()
 
 
 def check_clearable(directory: Path) -> None:

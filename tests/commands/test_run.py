@@ -546,6 +546,7 @@ def test_ctrl_c_keeps_the_work_and_exits_3(finished, micro_preset, with_base):
     assert process.returncode == 3
     assert error.splitlines()[-1].startswith("fgrpo-bench: interrupted; the work is kept")
     main(arguments(micro_preset, with_base, "--method", "fgrpo"))
+    assert not list(with_base.rglob("worker-*")), "no litter of the worker that was stopped"
     theirs = contents(finished)
     assert all(theirs[name] == data for name, data in contents(with_base).items())
 
