@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 Nodes = NDArray[np.int64]
 _CALL = 4000  # one more call of the kernel costs as much as so many pairs of query and key
+_ROOM = 32  # slots to clean at once
 _NOTHING = 1e30  # below any score by so much that its exponential is exactly zero
 
 
@@ -79,12 +80,13 @@ class KVCache:
     """Keys and values of R rows, per layer [R, capacity, kv_heads, head]; an ``Attention``.
 
     The first call is that of the prompts, [R, L], and causal. Each later one is of a level of new
-    places, [1, A], which ``look`` has laid out.
+    places, [1, A], which ``look`` has laid out. The first ``clean`` slots of every row hold finite
+    numbers; what lies behind them was never written.
     """
 
     keys: list[Tensor] = field(default_factory=list)
     values: list[Tensor] = field(default_factory=list)
-    slots: int = 0
+    clean: int = 0
     level: _Level | None = None
 
     def look(self, rows: Nodes, slots: Nodes, seen: NDArray[np.bool_]) -> None:
@@ -116,18 +118,21 @@ class KVCache:
         self.level = _Level(slot, where, None, additive(block, self.keys[0]))
 
     def _make_room(self, slots: int) -> None:
-        """Let every row have so many slots, new ones zero: a mask hides what is finite alone."""
+        """Let every row have so many clean slots: a mask hides what is finite, and only that."""
+        if slots <= self.clean:
+            return
+        more = slots + _ROOM
         for store in (self.keys, self.values):
             for layer, old in enumerate(store):
-                if slots > old.shape[1]:
-                    store[layer] = _stored(old[:, : self.slots], 2 * slots)
-                store[layer][:, self.slots : slots] = 0
-        self.slots = max(slots, self.slots)
+                if more > old.shape[1]:
+                    store[layer] = _stored(old[:, : self.clean], 2 * more)
+                store[layer][:, self.clean : more] = 0
+        self.clean = more
 
     def __call__(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Store keys and values and mix; arguments as in ``Attention``."""
         if self.level is None:
-            self.slots = key.shape[1]
+            self.clean = key.shape[1]
             self.keys.append(_stored(key, 2 * key.shape[1]))
             self.values.append(_stored(value, 2 * value.shape[1]))
             return causal(layer, query, key, value)
@@ -171,7 +176,7 @@ class KVCache:
                 kept = old.flatten(0, 1).index_select(0, index)
                 kept = kept.view(*slots.shape, *old.shape[2:])
                 store[layer] = _stored(kept, 2 * slots.shape[1])
-        self.slots = slots.shape[1]
+        self.clean = slots.shape[1]
 
 
 def _stored(content: Tensor, capacity: int) -> Tensor:
@@ -206,16 +211,16 @@ class TrieAttention:
         Queries are those of all places, or of each prompt's last and all of the chunks.
         """
         chunks, _, width, _ = self.mask.shape
-        end = query.shape[1] - chunks * width
         behind = self.prompts * self.length
+        asking, tail = torch.split(query[0], [query.shape[1] - chunks * width, chunks * width])
         head = causal(
             layer,
-            _rows(query[0, :end], self.prompts),
+            _rows(asking, self.prompts),
             _rows(key[0, :behind], self.prompts),
             _rows(value[0, :behind], self.prompts),
         )
         tail = _mix(
-            _rows(query[0, end:], chunks),
+            _rows(tail, chunks),
             _rows(key[0].index_select(0, self.keys), chunks),
             _rows(value[0].index_select(0, self.keys), chunks),
             self.mask,
