@@ -49,7 +49,6 @@ def _maze(preset: str, group_size: int) -> dict[str, Any]:
     require_base(cell.config)
 
     import torch
-    import transformers
 
     from fgrpo_bench.maze.bench import LARGE, PAIRS, SMALL, compare, scale
     from fgrpo_bench.maze.data import load_mazes
@@ -65,8 +64,6 @@ def _maze(preset: str, group_size: int) -> dict[str, Any]:
     small, large = cells(preset, ["grpo"], [SMALL, LARGE], overrides=_HERE)
     say(f"{cell.preset}: ours at N = {SMALL} and N = {LARGE} in turns")
     scaled = scale(small, large, base, mazes, say)
-    versions = environment()
-    versions["packages"]["transformers"] = transformers.__version__
     result = {
         **_setting(cell),
         "threads": torch.get_num_threads(),
@@ -75,7 +72,7 @@ def _maze(preset: str, group_size: int) -> dict[str, Any]:
         **compared,
         "scaling": scaled,
         "targets": _targets(cell, compared["speedup"]["median"], scaled["cost"]["median"]),
-        **versions,
+        **environment(),
     }
     _print_maze(result)
     return result

@@ -24,7 +24,6 @@ from fgrpo_bench.maze.checkpoint import Training, adamw, new_training
 from fgrpo_bench.maze.generate import Mazes
 from fgrpo_bench.maze.grid import Cell
 from fgrpo_bench.maze.model import Transformer
-from fgrpo_bench.maze.sft import epoch_index
 from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
 from fgrpo_bench.maze.update import Regulariser
 from fgrpo_bench.methods.registry import get_method
@@ -157,8 +156,7 @@ def time_reference(cell: Cell, base: Transformer, mazes: Mazes, index: int) -> T
     optimizer = adamw(model, section.learning_rate, section.weight_decay)
     seed = int(stream(cell.seed, "maze-bench", index).integers(2**63))
     begun, clock = process_time(), perf_counter()
-    pool = section.pool or len(mazes)
-    batch = mazes.take(epoch_index(pool, cell.seed, "maze-order", index, section.prompts))
+    batch = mazes.take(train.visited(cell, mazes, index))
     samples = reference.generate(
         model, encode_prompts(batch), cell.group_size, config.maze.max_answer_tokens, seed
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from fgrpo_bench.config.schema import MazeConfig
 from fgrpo_bench.maze.checkpoint import Training, check_finite, save_training
@@ -88,14 +89,20 @@ def _evaluation(cell: Cell, training: Training, mazes: Mazes) -> dict[str, Any]:
     return {"pass_at_k": dict(zip(map(str, ks), curve.tolist(), strict=True))}
 
 
+def visited(cell: Cell, mazes: Mazes, step: int) -> NDArray[np.int64]:
+    """Return which training mazes a run's step visits, [G]."""
+    section = cell.config.train
+    pool = section.pool or len(mazes)
+    return epoch_index(pool, cell.seed, "maze-order", step, section.prompts)
+
+
 def training_step(
     cell: Cell, training: Training, mazes: Mazes, regulariser: Regulariser
 ) -> tuple[dict[str, Any], Rollouts]:
     """One rollout and its updates; returns the step's line of metrics and its samples."""
     config, settings, seed = cell.config, cell.settings, cell.seed
-    method, step, section = get_method(cell.method), training.step, config.train
-    pool = section.pool or len(mazes)
-    index = epoch_index(pool, seed, "maze-order", step, section.prompts)
+    method, step = get_method(cell.method), training.step
+    index = visited(cell, mazes, step)
     batch = mazes.take(index)
     rollouts = sample(
         training.model,

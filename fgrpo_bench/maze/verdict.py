@@ -1,13 +1,11 @@
 """Which samples are right: the two rewards of the mazes (arXiv 2602.06717, 5.2; 2602.02710)."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fgrpo_bench.maze.generate import STEPS, Mazes
 from fgrpo_bench.maze.rollout import Rollouts
 from fgrpo_bench.maze.tokens import DONE, UP, encode_answers
-
-Bools = NDArray[np.bool_]
+from fgrpo_bench.methods.advantages import Bools
 
 
 def correct(rollouts: Rollouts, mazes: Mazes, reward: str) -> Bools:

@@ -11,7 +11,10 @@ from typing import Any
 from fgrpo_bench.rundir.atomic import write_json
 
 SCHEMA = 1
-_PACKAGES = ("fgrpo-bench", "torch", "numpy", "scipy", "pandas", "pyarrow", "safetensors")
+_PACKAGES = (
+    *("fgrpo-bench", "torch", "transformers", "numpy", "scipy", "pandas", "pyarrow"),
+    "safetensors",
+)
 
 
 def now() -> str:

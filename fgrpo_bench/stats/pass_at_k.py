@@ -28,6 +28,11 @@ def exact_pass_at_k(success: Floats, ks: Sequence[int]) -> Floats:
     return exact_success_at_k(success, ks).mean(axis=0)
 
 
+def unbiased_pass_at_k(correct: NDArray[np.int64], n: int, ks: Sequence[int]) -> Floats:
+    """Return the mean over problems of ``unbiased_success_at_k``, [K]."""
+    return unbiased_success_at_k(correct, n, ks).mean(axis=0)
+
+
 def unbiased_success_at_k(correct: NDArray[np.int64], n: int, ks: Sequence[int]) -> Floats:
     """Return the unbiased estimate 1 - C(n-c, k) / C(n, k), [P, K] (arXiv 2107.03374, eq. 1).
 

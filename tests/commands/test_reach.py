@@ -10,6 +10,7 @@ from fgrpo_bench.maze.grid import cells
 from fgrpo_bench.rundir.directory import read_metrics
 from fgrpo_bench.rundir.results import read_results
 from fgrpo_bench.stats.pass_at_k import unbiased_success_at_k
+from tests.commands.test_run import Crash
 from tests.maze.test_verdict import walk
 
 KS = [1, 4, 16, 64]
@@ -109,10 +110,6 @@ def test_kept_samples_have_the_verdict_of_a_plain_walk(reached):
                 assert grade.outcome == expected
     base = [(run / "samples" / "base.parquet").read_bytes() for run in runs(reached)]
     assert len(set(base)) == 1, "what the base answers belongs to the preset"
-
-
-class Crash(BaseException):
-    """Stands for a power cut."""
 
 
 def test_a_resume_gives_the_same_files(reached, micro_preset):

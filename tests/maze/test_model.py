@@ -8,17 +8,11 @@ import torch
 
 from fgrpo_bench.maze.attention import KVCache, _mix, additive, causal
 from fgrpo_bench.maze.model import ModelShape, Transformer
+from tests.maze.tiny import noisy_model
 
 
 def model(positions: str, kv_heads: int) -> Transformer:
-    shape = ModelShape(32, 48, 3, 4, kv_heads, 64, positions, 64, qkv_bias=positions == "rope")
-    out = Transformer(shape)
-    out.initialise(torch.Generator().manual_seed(0))
-    generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for weight in out.parameters():  # biases and norms too, so that each is tested
-            weight.add_(torch.randn(weight.shape, generator=generator), alpha=0.2)
-    return out
+    return noisy_model(positions, kv_heads, bias=positions == "rope")
 
 
 def test_rope_variant_equals_hugging_face():

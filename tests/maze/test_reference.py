@@ -9,7 +9,6 @@ import torch
 from fgrpo_bench.config.load import load_preset
 from fgrpo_bench.maze.checkpoint import Training, adamw
 from fgrpo_bench.maze.generate import grow
-from fgrpo_bench.maze.model import ModelShape, Transformer
 from fgrpo_bench.maze.rollout import sample
 from fgrpo_bench.maze.tokens import DONE, EOS, PAD, encode_answers, encode_prompts
 from fgrpo_bench.maze.train import _update
@@ -17,7 +16,7 @@ from fgrpo_bench.maze.update import Regulariser, backward, node_weights
 from fgrpo_bench.maze.verdict import matches
 from fgrpo_bench.methods.registry import METHODS, Weighted
 from fgrpo_bench.rng import stream
-from tests.maze.tiny import sequences, skilled_model, small_model
+from tests.maze.tiny import noisy_model, sequences, skilled_model, small_model
 
 reference = pytest.importorskip("fgrpo_bench.maze.reference", exc_type=ModuleNotFoundError)
 
@@ -25,12 +24,7 @@ reference = pytest.importorskip("fgrpo_bench.maze.reference", exc_type=ModuleNot
 @pytest.mark.parametrize("positions", ["learned", "rope"])
 @pytest.mark.parametrize("bias", [False, True])
 def test_same_log_probabilities_from_the_same_weights(positions, bias):
-    ours = Transformer(ModelShape(32, 48, 3, 4, 2, 64, positions, 64, qkv_bias=bias))
-    ours.initialise(torch.Generator().manual_seed(0))
-    generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for weight in ours.parameters():  # biases and norms too, so that each is tested
-            weight.add_(torch.randn(weight.shape, generator=generator), alpha=0.2)
+    ours = noisy_model(positions, 2, bias)
     theirs = reference.hugging_face(ours)
     assert theirs.config._attn_implementation == "sdpa"
     assert sum(p.numel() for p in theirs.parameters()) == sum(p.numel() for p in ours.parameters())

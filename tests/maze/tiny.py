@@ -24,6 +24,17 @@ def small_model(positions="learned", seed=0, scale=8.0) -> Transformer:
     return model
 
 
+def noisy_model(positions: str, kv_heads: int, bias: bool) -> Transformer:
+    """A model with noise on every weight, biases and norms too, so that each is tested."""
+    model = Transformer(ModelShape(32, 48, 3, 4, kv_heads, 64, positions, 64, qkv_bias=bias))
+    model.initialise(torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(torch.randn(weight.shape, generator=generator), alpha=0.2)
+    return model
+
+
 @cache
 def _trained() -> dict[str, torch.Tensor]:
     model = small_model(scale=1.0)
