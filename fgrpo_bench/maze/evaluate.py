@@ -20,7 +20,7 @@ from fgrpo_bench.maze.rollout import sample
 from fgrpo_bench.maze.tokens import encode_answers, encode_prompts
 from fgrpo_bench.maze.verdict import correct
 from fgrpo_bench.rng import stream
-from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_pass_at_k
+from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, pass_at_k
 
 Floats = NDArray[np.float64]
 _ROWS = 32
@@ -91,7 +91,7 @@ class Measured:
         if self.p_exact is not None:
             return exact_pass_at_k(self.p_exact, ks)
         assert self.c is not None
-        return unbiased_pass_at_k(self.c, self.n, ks)
+        return pass_at_k(self.n, self.c[:, None], ks).mean(axis=0)
 
 
 def measure(

@@ -28,7 +28,7 @@ from fgrpo_bench.rundir.atomic import write_bytes
 from fgrpo_bench.rundir.directory import begin, inspect, locked
 from fgrpo_bench.rundir.manifest import environment, now, resume_manifest, write_manifest
 from fgrpo_bench.rundir.results import BenchmarkResult, Results, TrainingTotals, write_results
-from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_pass_at_k
+from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, pass_at_k
 
 
 def run(cell: Cell, directory: Path, progress: Progress) -> None:
@@ -158,7 +158,7 @@ def _exact(cell: Cell, stage: str, stratum: str | None, rows: pd.DataFrame) -> B
 def _sampled(cell: Cell, stage: str, stratum: str | None, rows: pd.DataFrame) -> BenchmarkResult:
     samples = cell.config.evaluation.samples
     ks = [k for k in cell.config.evaluation.k if k <= samples]
-    curve = unbiased_pass_at_k(rows["c"].to_numpy(), samples, ks)
+    curve = pass_at_k(samples, rows["c"].to_numpy()[:, None], ks).mean(axis=0)
     return _benchmark(cell, stage, stratum, len(rows), samples, dict(zip(ks, curve, strict=True)))
 
 

@@ -15,7 +15,7 @@ from fgrpo_bench.errors import UserError
 from fgrpo_bench.maze.grid import completed
 from fgrpo_bench.methods.registry import METHODS
 from fgrpo_bench.rundir.results import BenchmarkResult, Results, read_results
-from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, unbiased_pass_at_k
+from fgrpo_bench.stats.pass_at_k import exact_pass_at_k, pass_at_k
 
 Floats = NDArray[np.float64]
 SATURATED = 0.5
@@ -52,7 +52,8 @@ class Run:
         rows = problems[problems["stage"] == stage]
         if rows["p_exact"].notna().all():
             return exact_pass_at_k(rows["p_exact"].to_numpy(dtype=np.float64), ks)
-        return unbiased_pass_at_k(rows["c"].to_numpy(), int(rows["n"].iloc[0]), ks)
+        counts = rows[["n", "c"]].to_numpy()[:, :, None]
+        return pass_at_k(counts[:, 0], counts[:, 1], ks).mean(axis=0)
 
     def sampling_error(self, stage: str) -> float:
         """Return the standard error that sampling alone gives pass@1 of a stage; NaN if n is 1."""

@@ -9,7 +9,7 @@ from fgrpo_bench.maze import experiment
 from fgrpo_bench.maze.grid import cells
 from fgrpo_bench.rundir.directory import read_metrics
 from fgrpo_bench.rundir.results import read_results
-from fgrpo_bench.stats.pass_at_k import unbiased_success_at_k
+from fgrpo_bench.stats.pass_at_k import pass_at_k
 from tests.commands.test_run import Crash
 from tests.maze.test_verdict import walk
 
@@ -46,7 +46,7 @@ def test_success_is_counted_and_never_called_exact(reached):
             if result.stratum:
                 rows = rows[rows["stratum"] == result.stratum]
             if not result.exact:
-                curve = unbiased_success_at_k(rows["c"].to_numpy(), 64, KS).mean(axis=0)
+                curve = pass_at_k(64, rows["c"].to_numpy()[:, None], KS).mean(axis=0)
                 assert list(result.pass_at_k.values()) == pytest.approx(curve.tolist())
         assert sum(results.outcomes.values()) == results.training.rollouts == 8 * 8 * 8
         (final,) = (r for r in results.benchmarks if (r.stage, r.stratum) == ("final", None))
