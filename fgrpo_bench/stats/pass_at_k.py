@@ -28,7 +28,7 @@ def pass_at_k(n: ArrayLike, c: ArrayLike, k: ArrayLike) -> Floats:
     Raises:
         ValueError: no whole numbers, c outside [0, n], k below 1.
 
-    >>> pass_at_k(4, 1, [1, 2, 4]).tolist()
+    >>> pass_at_k(4, 1, [1, 2, 4]).round(12).tolist()
     [0.25, 0.5, 1.0]
     """
     samples, correct, ks = _checked(n, c, k)
@@ -40,8 +40,8 @@ def pass_hat_k(n: ArrayLike, c: ArrayLike, k: ArrayLike) -> Floats:
 
     Arguments, shapes and errors are those of ``pass_at_k``.
 
-    >>> pass_hat_k(4, 2, [1, 2, 3]).tolist()
-    [0.5, 0.16666666666666666, 0.0]
+    >>> pass_hat_k(4, 2, [1, 2, 3]).round(3).tolist()
+    [0.5, 0.167, 0.0]
     """
     samples, correct, ks = _checked(n, c, k)
     values = np.exp(log_failure(samples, samples - correct, ks))

@@ -7,7 +7,6 @@ the noise of samples, and neither problems nor training runs are varied: it answ
 three questions of ``significance`` and stands beside them under its own name.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
