@@ -1,14 +1,14 @@
 """Do the paper's tables agree with each other, and can its curves be what they say they are?"""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from fgrpo_bench.report.paper.published import (
     AVERAGES,
     CURVES,
-    ENDS,
     GROUP_SIZE,
     KS,
     MODELS,
@@ -19,7 +19,7 @@ from fgrpo_bench.report.paper.published import (
     Published,
     chosen_gamma,
 )
-from fgrpo_bench.report.paper.retest import Bounds, curve
+from fgrpo_bench.report.paper.retest import Bounds
 
 _EQUAL = 1e-9
 _MEAN_OFF = 0.1  # half a unit of the last digit for the mean of rounded values, and for itself
@@ -104,7 +104,7 @@ def _means(name: str, table: Numbers) -> Check:
 def _rising(curves: Numbers) -> Check:
     def one(first: Cell) -> Disagreement | None:
         values = [curves[first._replace(k=k)] for k in KS]
-        fall = max(a - b for a, b in zip(values, values[1:], strict=False))
+        fall = max(a - b for a, b in pairwise(values))
         return Disagreement(place(first), f"falls by {fall:.1f}", fall) if fall > _EQUAL else None
 
     return _check("curves rise with k", [one(cell) for cell in curves if cell.k == KS[0]])

@@ -20,11 +20,11 @@ _TICKS = (1, 4, 16, 64, 256)
 
 def save_curves(published: Published, folder: Path) -> list[str]:
     """Write a figure for each model as PNG and SVG and return the PNG names."""
-    names = []
     with plt.rc_context(STYLE):
-        for model in MODELS:
-            names.append(save_figure(curves(published, model), folder, f"curves-{CURVES[model]}"))
-    return names
+        return [
+            save_figure(curves(published, model), folder, f"curves-{CURVES[model]}")
+            for model in MODELS
+        ]
 
 
 def curves(published: Published, model: str) -> Figure:

@@ -33,13 +33,13 @@ _SOURCE = (
 )
 _NEW_PROBLEMS = """\
 A difference is that of table 1, focal method minus baseline. What it is held against is the effect
-that a paired test of new problems of the same kind finds with 80% power at level 0.05, 2.80
+that a paired test on new problems of the same kind finds with 80% power at level 0.05: 2.80
 standard errors. Whether it is that large is *surely* known, *maybe* or not, as values per problem
 were not published: of each benchmark there are only the nine points of a curve (tables 12-14). With
 1,024 samples a problem such a curve is the mean over problems of 1 − C(1024−c, k)/C(1024, k) for
 some distribution of the correct count c. The smallest and the largest spread over all distributions
 that round to the curve come from linear programs. They may use any weights where P problems have
-multiples of 1/P, so the true spread lies within them, and they are not the tightest.
+multiples of 1/P, so the true spread lies within the bounds, and tighter ones may exist.
 
 *Surely*: at the largest spread, and with 0.1 points of rounding against it. *Maybe*: at the
 smallest, and with the rounding for it. What is below is *not enough evidence*, which is not the
@@ -51,8 +51,8 @@ over problems; SynLogic's easy validation split of 270 problems; 674 problems of
 _PAIRS = """\
 On the same problems only sampling is noise. Its variance is bounded by the same linear programs;
 *surely* takes the most noise, and Holm's correction is over the pair's 18 comparisons. With 1,024
-samples a problem this noise is small, so nearly every difference is real for these two checkpoints
-and these problems. It says nothing about other problems, nor about another training run.
+samples a problem this noise is small, so most differences are real for these two checkpoints and
+these problems. That says nothing about other problems, nor about another training run.
 """
 _AVERAGES = """\
 Benchmarks are taken as independent: the standard error of an average is the root of the sum of

@@ -72,8 +72,8 @@ def _values(run: Run) -> dict[Cell, float]:
     for result in results.benchmarks:
         if result.stage != "final" or result.stratum is not None or result.name not in benchmarks:
             continue
-        for k, value in result.pass_at_k.items():
-            key = benchmarks[result.name], int(k)
+        for text, value in result.pass_at_k.items():
+            key = benchmarks[result.name], int(text)
             if not exact.get(key, False):  # an exact value stands before an estimate
                 values[key], exact[key] = 100 * value, result.exact
     for name, parts in AVERAGES.items():

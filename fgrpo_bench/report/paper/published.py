@@ -1,14 +1,12 @@
 """The numbers that the paper printed (arXiv 2602.06717v2), one file a table."""
 
+import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-
 _PACKAGE = Path(__file__).resolve().parents[2]
 TABLES = tuple(f"table{number}" for number in (1, 2, 4, 6, 10, 11, 12, 13, 14))
-COLUMNS = ("model", "method", "objective", "gamma", "group_size", "benchmark", "k", "value")
 MODELS = ("Qwen2.5-7B", "Qwen3-4B-Base", "Llama-3.2-3B-Instruct")
 # The table of each model's whole curves.
 CURVES = dict(zip(MODELS, ("table12", "table13", "table14"), strict=True))
@@ -76,14 +74,20 @@ def load() -> Published:
 
 
 def _read(path: Path) -> Numbers:
-    data = pd.read_csv(path, dtype={"group_size": int, "k": "Int64", "gamma": float})
     numbers: dict[Cell, float] = {}
-    for row in data.itertuples(index=False):
-        k = None if pd.isna(row.k) else int(row.k)
-        cell = Cell(row.model, row.method, row.gamma, row.group_size, row.benchmark, k)
-        if cell in numbers:
-            raise ValueError(f"{path.name} has two numbers for {cell}")
-        numbers[cell] = float(row.value)
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            cell = Cell(
+                model=row["model"],
+                method=row["method"],
+                gamma=float(row["gamma"]),
+                group_size=int(row["group_size"]),
+                benchmark=row["benchmark"],
+                k=int(row["k"]) if row["k"] else None,
+            )
+            if cell in numbers:
+                raise ValueError(f"{path.name} has two numbers for {cell}")
+            numbers[cell] = float(row["value"])
     return numbers
 
 

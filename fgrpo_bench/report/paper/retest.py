@@ -177,7 +177,9 @@ def _comparison(
     problems = PROBLEMS[benchmark]
     base, focal = (known[model, method, benchmark] for method in pair)
     # The sample variance, which an experiment would see, is P / (P - 1) times the population's.
-    sides = [side.variance[k].scaled(problems / (problems - 1)).root() for side in (base, focal)]
+    first, second = (
+        side.variance[k].scaled(problems / (problems - 1)).root() for side in (base, focal)
+    )
     noise = Range(
         base.noise[k].low + focal.noise[k].low, base.noise[k].high + focal.noise[k].high
     ).scaled(1 / problems)
@@ -187,7 +189,7 @@ def _comparison(
         benchmark=benchmark,
         k=k,
         difference=difference(published, model, pair, benchmark, k),
-        error=paired_range(*sides, correlation).scaled(problems**-0.5),
+        error=paired_range(first, second, correlation).scaled(problems**-0.5),
         noise=noise.root(),
     )
 

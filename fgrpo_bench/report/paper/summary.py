@@ -11,6 +11,7 @@ from fgrpo_bench.report.paper.retest import (
     CORRELATION,
     CORRELATIONS,
     LEVEL,
+    NOT,
     Bounds,
     Comparison,
     Tally,
@@ -90,7 +91,7 @@ def answer(found: Retest) -> list[str]:
         f"problems; with {min(CORRELATIONS):g} it is {least.surely}, with {max(CORRELATIONS):g} it "
         f"is {most.surely}.",
         f"Of the {mean.total} averages, {mean.surely} surely reach theirs and {mean.maybe} may. "
-        + " ".join(map(_signs_sentence, found.signs)),
+        + _signs_sentence(found.signs),
         f"By chance alone, {chance:.1f} of {total} tests come out below {LEVEL:g}; here "
         f"{significant.surely} surely do for new problems and {significant.maybe} more may. γ and "
         "the checkpoints were chosen on the test benchmarks themselves, which favours what was "
@@ -104,11 +105,18 @@ def answer(found: Retest) -> list[str]:
     return lines
 
 
-def _signs_sentence(item: Signs) -> str:
+def _signs_sentence(found: Sequence[Signs]) -> str:
+    names = _listed([f"{NAMES[item.benchmark]} @{item.k}" for item in found])
+    higher = _listed([str(item.positive) for item in found])
+    clear = _listed([str(item.clear) for item in found])
     return (
-        f"{NAMES[item.benchmark]} @{item.k}: the focal method is higher in {item.positive} of 9 "
-        f"pairs, in {item.clear} surely by more than is detectable."
+        f"By {names}, the focal method is higher in {higher} of the nine pairs, and surely by "
+        f"more than is detectable in {clear}."
     )
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words[:-1]) + f" and {words[-1]}"
 
 
 def _consistency_sentence(found: Sequence[Check]) -> str:
@@ -135,7 +143,8 @@ def answer_grid(found: Retest) -> Grid:
             rows.append((*labels, *_counts(tally(items))))
     rows.append(("All", "", "", "", *_counts(tally(found.comparisons))))
     heads = ("benchmark", "k", "P", "detectable, points", *_COUNTS)
-    return Grid("Differences against the detectable effect", heads, tuple(rows))
+    caption = "Differences against the detectable effect, from the least to the most of nine pairs"
+    return Grid(caption, heads, tuple(rows))
 
 
 _COUNTS = ("surely up", "surely down", "maybe", "not enough evidence")
@@ -146,7 +155,8 @@ def _counts(found: Tally) -> tuple[str, ...]:
 
 
 def _span(low: float, high: float) -> str:
-    return f"{100 * low:.1f} to {100 * high:.1f}"
+    first, last = f"{100 * low:.1f}", f"{100 * high:.1f}"
+    return first if first == last else f"{first} to {last}"
 
 
 def sensitivity_grid(found: Retest) -> Grid:
@@ -180,12 +190,13 @@ def average_grid(found: Retest) -> Grid:
         cells = [_difference(by_key[key]) for key in keys]
         rows.append((items[0].model, title(_FOCAL[items[0].objective]), *cells))
     heads = ("model", "method", *(f"{NAMES[name]} @{k}" for name, k in keys))
-    return Grid("Averages: difference (detectable effect), points", heads, tuple(rows), 2)
+    caption = "Averages: difference (detectable effect), points; no word: not enough evidence"
+    return Grid(caption, heads, tuple(rows), 2)
 
 
 def _difference(item: Comparison) -> str:
     text = f"{100 * item.difference:+.1f} ({_span(item.effect.low, item.effect.high)})"
-    return f"{text} {item.clears}"
+    return text if item.clears == NOT else f"{text} {item.clears}"
 
 
 def sign_grid(found: Retest) -> Grid:
