@@ -77,14 +77,18 @@ def _notes(
         notes = [f"Our column is blank: {why}."]
     else:
         notes = [
-            f"Our column: mean over seeds (their number in parentheses) of {len(used)} runs, which "
-            f"fill {filled} places; blank without a run."
+            f"Our column: mean over seeds (their number in parentheses) of {_runs(len(used))}; "
+            f"they fill {filled} places, and it is blank without a run."
         ]
     if other := len(runs) - len(used):
-        notes.append(f"Left out: {other} runs of other presets or with overridden settings.")
+        notes.append(f"Left out: {_runs(other)} of another preset or with overridden settings.")
     if unfinished:
-        notes.append(f"Left out: {len(unfinished)} unfinished runs.")
+        notes.append(f"Left out: {_runs(len(unfinished), 'unfinished ')}.")
     return notes
+
+
+def _runs(count: int, kind: str = "") -> str:
+    return f"{count} {kind}run" + ("s" if count != 1 else "")
 
 
 def _write_tables(tables: Sequence[Table], mine: dict[Cell, Ours], folder: Path) -> None:

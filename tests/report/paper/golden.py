@@ -21,12 +21,30 @@ CELLS = {
         (("F-GRPO",), "Avg. math @1", "38.6"),
         (("GRPO",), "Avg. math @256", "64.1"),
     ],
+    "table4": [
+        (("8", "F-GRPO", "1"), "@1", "76.3"),
+        (("128", "GRPO", "0"), "@128", "76.7"),
+        (("128", "GRPO", "0"), "@256", "76.9"),
+    ],
+    "table6": [
+        (("Qwen2.5-7B", "F-DAPO", "2"), "Avg. math @256", "76.8"),
+        (("Llama-3.2-3B-Instruct", "F-DAPO", "2"), "Avg. OOD @1", "24.2"),
+    ],
     "table7": [
         (("F-CISPO",), "Qwen2.5-7B", "1"),
         (("F-DAPO",), "Llama-3.2-3B-Instruct", "1"),
         (("F-GRPO",), "Qwen3-4B-Base", "0.5"),
     ],
+    "table10": [
+        (("2", "256"), "AMC23", "97.0"),
+        (("32", "1"), "SynLogic", "8.9"),
+    ],
+    "table11": [
+        (("DS-GRPO", "256"), "AIME24", "57.7"),
+        (("GRPO, entropy bonus", "1"), "IFEval", "32.1"),
+    ],
     "table12": [(("GPQA Diamond", "GRPO", "0"), "@256", "46.2")],
+    "table13": [(("GPQA Diamond", "F-CISPO", "0.5"), "@64", "70.8")],
     "table14": [
         (("GPQA Diamond", "GRPO", "0"), "@4", "29.5"),
         (("AIME24", "DAPO", "0"), "@8", "24.8"),
