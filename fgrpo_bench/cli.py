@@ -83,14 +83,15 @@ class Bench:
     """Measure the speed of a part on one thread, against its targets.
 
     maze: a training step beside a plain loop on Hugging Face transformers, and N = 512 beside 8.
+    stats: pass@k, the paper's test and the bootstrap beside loops, and against exact fractions.
     """
 
     name: Annotated[Positional[str], arg(metavar="NAME")]
-    """What to measure: maze."""
+    """What to measure: maze or stats."""
     preset: Preset = "maze-small"
-    """A shipped preset, or a file of your own."""
+    """For maze: a shipped preset, or a file of your own."""
     n: Annotated[int, arg(metavar="N")] = 16
-    """Group size: rollouts per prompt."""
+    """For maze: group size, rollouts per prompt."""
     json: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Also write everything to this file."""
 
