@@ -34,6 +34,15 @@ def test_q1_is_the_z_test_of_proportions_at_k_1():
     assert same_problems(n, c, [1])[0] == pytest.approx(2 * stats.norm.sf(abs(z)))
 
 
+def test_q1_weighs_strata_alike():
+    n, c = (64, 64), (np.array([30, 5, 20]), np.array([20, 9, 12]))
+    d, rate = (c[0] - c[1]) / 64, np.array(c) / 64
+    noise = (rate * (1 - rate) / 63).sum(axis=0)
+    z = (d[0] / 4 + d[1] / 4 + d[2] / 2) / np.sqrt(noise[0] / 16 + noise[1] / 16 + noise[2] / 4)
+    p = same_problems(n, c, [1], ["a", "a", "b"])
+    assert p[0] == pytest.approx(2 * stats.norm.sf(abs(z)))
+
+
 def test_q1_takes_unequal_samples_per_problem():
     n, c = np.array([8, 16, 32]), np.array([3, 4, 20])
     p = same_problems((n, n), (c, c[::-1] // 3), [1, 4, 8])
