@@ -150,6 +150,19 @@ def find_runs(paths: Iterable[Path]) -> tuple[list[Run], list[Path]]:
     Raises:
         UserError: a path that does not exist, none with a finished run, or the same run twice.
     """
+    runs, unfinished = search(paths)
+    if not runs:
+        where = ", ".join(map(str, paths))
+        raise UserError(f"no finished run under {where}: start one with 'fgrpo-bench run'")
+    return runs, unfinished
+
+
+def search(paths: Iterable[Path]) -> tuple[list[Run], list[Path]]:
+    """Return what ``find_runs`` does, and two empty lists where there is nothing.
+
+    Raises:
+        UserError: a path that does not exist, or the same run twice.
+    """
     directories: dict[Path, Path] = {}
     for path in paths:
         if not path.is_dir():
@@ -167,9 +180,6 @@ def find_runs(paths: Iterable[Path]) -> tuple[list[Run], list[Path]]:
         if (twin := seen.setdefault(digest(config), directory)) != directory:
             raise UserError(f"{directory} and {twin} are the same run: name only one of them")
         runs.append(Run(directory, read_results(directory), _settings(config)))
-    if not runs:
-        where = ", ".join(map(str, paths))
-        raise UserError(f"no finished run under {where}: start one with 'fgrpo-bench run'")
     return runs, unfinished
 
 

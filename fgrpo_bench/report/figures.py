@@ -34,7 +34,7 @@ _COLOURS = {
     "dr_grpo": "#117733",
     "maxrl": "#332288",
 }
-_STYLE: Any = {
+STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -49,18 +49,23 @@ _STYLE: Any = {
 def save_figures(comparison: Comparison, folder: Path, suffix: str = "") -> list[str]:
     """Write the figures as PNG and SVG and return their PNG names."""
     names = []
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         for name, draw in (("pass_at_k", pass_at_k), ("dynamics", dynamics), ("mazes", mazes)):
             figure = draw(comparison)
             if figure is None:
                 continue
-            for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-                data = BytesIO()
-                figure.savefig(data, format=kind, metadata=metadata)
-                write_bytes(folder / f"{name}{suffix}.{kind}", data.getvalue())
-            plt.close(figure)
-            names.append(f"{name}{suffix}.png")
+            names.append(save_figure(figure, folder, f"{name}{suffix}"))
     return names
+
+
+def save_figure(figure: Figure, folder: Path, name: str) -> str:
+    """Write a figure as PNG and SVG, the same bytes for the same figure; return the PNG's name."""
+    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+        data = BytesIO()
+        figure.savefig(data, format=kind, metadata=metadata)
+        write_bytes(folder / f"{name}.{kind}", data.getvalue())
+    plt.close(figure)
+    return f"{name}.png"
 
 
 def _looks(groups: list[Group]) -> list[dict[str, Any]]:

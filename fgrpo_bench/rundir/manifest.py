@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from fgrpo_bench.errors import UserError
 from fgrpo_bench.rundir.atomic import write_json
 
 SCHEMA = 1
@@ -41,6 +42,21 @@ def environment() -> dict[str, Any]:
 def write_manifest(directory: Path, content: dict[str, Any]) -> None:
     """Write a manifest atomically behind its schema version."""
     write_json(directory / "manifest.json", {"schema": SCHEMA, **content})
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """Read a run's manifest.
+
+    Raises:
+        UserError: a missing or damaged file, named.
+    """
+    path = directory / "manifest.json"
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        manifest["command"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(f"{path} cannot be read; run it again with --force") from None
+    return manifest
 
 
 def resume_manifest(directory: Path, fresh: dict[str, Any]) -> dict[str, Any]:
