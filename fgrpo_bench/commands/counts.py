@@ -1,5 +1,6 @@
 """``fgrpo-bench report --counts``: which of some evaluations is better, at which k, is it real?"""
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,19 +15,18 @@ from fgrpo_bench.report.evidence_tables import (
     curves_grid,
     curves_table,
     differences_table,
+    findings_grid,
+    findings_table,
     notes,
     split_grid,
-    tests_grid,
-    tests_table,
 )
 from fgrpo_bench.report.figures import STYLE, save_figure
-from fgrpo_bench.report.paper.render import markdown_table, markdown_text
-from fgrpo_bench.report.paper.summary import Grid
+from fgrpo_bench.report.grids import Grid, markdown_table, markdown_text, print_grid
 from fgrpo_bench.rundir.atomic import write_bytes
 from fgrpo_bench.rundir.manifest import environment, now, write_manifest
 
 
-def counts(arguments: Sequence[str], out: Path) -> None:
+def report_counts(arguments: Sequence[str], out: Path) -> None:
     """Compare evaluations by their counts, all with the first, and write the report into ``out``.
 
     Args:
@@ -46,11 +46,45 @@ def counts(arguments: Sequence[str], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
         figure = save_figure(evidence(read, pairs, ks), out, "pass_at_k")
-    grids = [curves_grid(read, ks), *map(tests_grid, pairs), split_grid(read, ks)]
+    grids = [curves_grid(read, ks), *map(findings_grid, pairs), split_grid(read, ks)]
     answers = [line for pair in pairs for line in answer(pair)]
     remarks = notes(read, ks)
     write_bytes(out / "report.md", _report(answers, grids, figure, remarks).encode())
     _write_tables(read, pairs, ks, out)
-    write_manifest(out, {"created": now(), **environment(), "counts": list(arguments)})
-    print_grids(grids)
+    write_manifest(out, {"created": now(), **environment(), "counts": _sources(read)})
+    for line in answers:
+        print(line)
+    for grid in grids:
+        print_grid(grid)
     say(f"report: {out / 'report.md'}")
+
+
+def _report(
+    answers: Sequence[str], grids: Sequence[Grid], figure: str, remarks: Sequence[str]
+) -> str:
+    parts = ["# Report\n", *(f"{markdown_text(line)}\n" for line in answers)]
+    parts.append(f"![pass@k and differences]({figure})\n")
+    for grid in grids:
+        table = markdown_table(grid.heads, grid.rows, grid.left)
+        parts.append(f"## {markdown_text(grid.title)}\n\n{table}")
+    parts += [f"{markdown_text(line)}\n" for line in remarks]
+    return "\n".join(parts)
+
+
+def _write_tables(read: Sequence[Counts], pairs: Sequence[Pair], ks: list[int], out: Path) -> None:
+    tables = {"curves": curves_table(read, ks)}
+    if pairs:
+        tables |= {"findings": findings_table(pairs), "differences": differences_table(pairs, ks)}
+    for name, table in tables.items():
+        write_bytes(out / f"{name}.csv", table.to_csv(index=False).encode())
+
+
+def _sources(read: Sequence[Counts]) -> dict[str, list[dict[str, str]]]:
+    """Name and hash every file, without the folders it lies in."""
+    return {
+        one.name: [
+            {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+            for path in one.files
+        ]
+        for one in read
+    }

@@ -12,7 +12,6 @@ from fgrpo_bench.report.tables import long_table, markdown, print_tables, title
 from fgrpo_bench.rundir.atomic import write_bytes
 from fgrpo_bench.rundir.manifest import environment, now, read_manifest, write_manifest
 
-
 _RUNS = Path("runs")
 
 
@@ -75,4 +74,3 @@ def _provenance(manifests: list[dict[str, Any]]) -> str:
         f"```\n{lines}\n```\n\n"
         "`manifest.json` has each run's configuration, versions and hashes.\n"
     )
-

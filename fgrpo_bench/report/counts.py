@@ -29,11 +29,13 @@ class Counts:
         name: what the report calls it.
         table: benchmark, problem_id (text), n and c (int64), sorted, each problem once.
         hashes: lm-eval's hash of a problem's document, where the file tells it.
+        files: where it was read from.
     """
 
     name: str
     table: pd.DataFrame
     hashes: dict[Problem, str] = field(default_factory=dict, repr=False)
+    files: tuple[Path, ...] = ()
 
     @property
     def problems(self) -> list[Problem]:
@@ -191,7 +193,8 @@ def _merged(name: str, files: list[_File]) -> Counts:
     rows = [(*problem, *owners[problem].counts[problem]) for problem in sorted(owners)]
     table = pd.DataFrame(rows, columns=["benchmark", "problem_id", "n", "c"])
     hashes = {problem: text for file in files for problem, text in file.hashes.items()}
-    return Counts(name, table.astype({"n": "int64", "c": "int64"}), hashes)
+    paths = tuple(file.path for file in files)
+    return Counts(name, table.astype({"n": "int64", "c": "int64"}), hashes, paths)
 
 
 def _named(problem: Problem) -> str:

@@ -32,7 +32,7 @@ _LARGEST = 256
 
 
 @dataclass(frozen=True)
-class Test:
+class Finding:
     """One comparison of a family; differences and bounds in [-1, 1].
 
     Attributes:
@@ -74,7 +74,7 @@ class Pair:
 
     first: str
     second: str
-    tests: list[Test]
+    findings: list[Finding]
     bands: dict[str, Interval]
     crossings: dict[str, Crossing]
 
@@ -85,7 +85,7 @@ def common_ks(counts: Sequence[Counts]) -> list[int]:
     return [2**power for power in range(fewest.bit_length())]
 
 
-def tested_ks(ks: Sequence[int]) -> list[int]:
+def chosen_ks(ks: Sequence[int]) -> list[int]:
     """Return 1 and the largest k, at most 256, that has a variance: k of 2k samples or more."""
     largest = max((k for k in ks if 2 * k <= ks[-1] and k <= _LARGEST), default=1)
     return sorted({1, largest})
@@ -112,23 +112,28 @@ def compare(first: Counts, second: Counts, ks: Sequence[int]) -> Pair:
     The family within which p-values are adjusted is all benchmarks x the tested k.
     """
     names = benchmarks(first)
-    tests = [
-        test for name in names for test in _tests(_rows(first, name), _rows(second, name), name, ks)
+    findings = [
+        finding
+        for name in names
+        for finding in _findings(_rows(first, name), _rows(second, name), name, ks)
     ]
-    same, new = holm([test.same for test in tests]), holm([test.new for test in tests])
-    tests = [
-        replace(test, same_holm=float(a), new_holm=float(b))
-        for test, a, b in zip(tests, same, new, strict=True)
+    same, new = (
+        holm([finding.same for finding in findings]),
+        holm([finding.new for finding in findings]),
+    )
+    findings = [
+        replace(finding, same_holm=float(a), new_holm=float(b))
+        for finding, a, b in zip(findings, same, new, strict=True)
     ]
     if len(names) > 1:
-        tests += _tests(first.table, second.table, AVERAGE, ks)
+        findings += _findings(first.table, second.table, AVERAGE, ks)
     bands, crossings = {}, {}
     for name in names:
         difference = _values(_rows(second, name), ks) - _values(_rows(first, name), ks)
         where = f"{first.name}/{second.name}/{name}"
         bands[name] = difference_band(difference, stream(0, f"report/difference/{where}"))
         crossings[name] = crossing(difference, ks, stream(0, f"report/crossing/{where}"))
-    return Pair(first.name, second.name, tests, bands, crossings)
+    return Pair(first.name, second.name, findings, bands, crossings)
 
 
 def benchmarks(counts: Counts) -> list[str]:
@@ -136,10 +141,10 @@ def benchmarks(counts: Counts) -> list[str]:
     return counts.table["benchmark"].unique().tolist()
 
 
-def _tests(
+def _findings(
     first: pd.DataFrame, second: pd.DataFrame, benchmark: str, ks: Sequence[int]
-) -> list[Test]:
-    chosen = tested_ks(ks)
+) -> list[Finding]:
+    chosen = chosen_ks(ks)
     differences = _values(second, chosen) - _values(first, chosen)
     strata = first["benchmark"].tolist()
     (n_1, c_1), (n_2, c_2) = _counts(first), _counts(second)
@@ -149,7 +154,7 @@ def _tests(
     new = new_problems(differences, stream(0, f"report/signs/{benchmark}"), strata)
     detectable = detectable_effect(error)
     return [
-        Test(
+        Finding(
             benchmark,
             k,
             float(interval.mean[column]),
@@ -180,8 +185,8 @@ def _paper(
     k: int,
     m: int,
 ) -> float:
-    """The paper's test, made for one n for all problems; NaN otherwise."""
-    if len({*n_1.tolist()}) > 1 or len({*n_2.tolist()}) > 1:
+    """The paper's test, made for one n for all problems and m well below it; NaN otherwise."""
+    if np.ptp(n_1) or np.ptp(n_2) or 2 * m > min(n_1[0], n_2[0]):
         return np.nan
     return subsampling_test((int(n_2[0]), int(n_1[0])), (c_2, c_1), k, m).p
 

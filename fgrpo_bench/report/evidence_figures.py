@@ -23,8 +23,12 @@ def evidence(counts: Sequence[Counts], pairs: Sequence[Pair], ks: Sequence[int])
     names = benchmarks(counts[0])
     columns = 2 if pairs else 1
     figure, grid = plt.subplots(
-        len(names), columns, figsize=(4.2 * columns, 2.9 * len(names) + 0.5),
-        layout="constrained", squeeze=False, sharex=True,
+        len(names),
+        columns,
+        figsize=(4.2 * columns, 2.9 * len(names) + 0.5),
+        layout="constrained",
+        squeeze=False,
+        sharex=True,
     )
     for row, name in zip(grid, names, strict=True):
         for place, one in enumerate(counts):
@@ -42,15 +46,18 @@ def evidence(counts: Sequence[Counts], pairs: Sequence[Pair], ks: Sequence[int])
         axes.set_xlabel("k")
     handles, labels = grid[0, 0].get_legend_handles_labels()
     columns = max(1, min(len(labels), 100 // (max(map(len, labels)) + 8)))
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+    title = "shaded: 95% band of the whole curve, over problems"
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=columns, title=title, title_fontsize=8
+    )
     return figure
 
 
 def _draw(axes: Axes, ks: Sequence[int], band: Interval, place: int, label: str) -> None:
     colour = _COLOURS[place % len(_COLOURS)]
     look: Any = {"linestyle": _DASHES[place % 4], "marker": _MARKS[place % 7], "markersize": 3.5}
-    # matplotlib hides labels that begin with an underscore
-    axes.plot(ks, band.mean, color=colour, label=f"\u200b{label}".replace("$", r"\$"), **look)
+    text = f" {label}".replace("$", r"\$")  # a label that begins with _ would be hidden
+    axes.plot(ks, band.mean, color=colour, label=text, **look)
     axes.fill_between(ks, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
 
 

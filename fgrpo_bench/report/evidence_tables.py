@@ -6,20 +6,20 @@ import numpy as np
 import pandas as pd
 
 from fgrpo_bench.report.counts import Counts
-from fgrpo_bench.report.evidence import AVERAGE, Pair, Test, benchmarks, curve, split, tested_ks
-from fgrpo_bench.report.paper.summary import Grid
+from fgrpo_bench.report.evidence import AVERAGE, Pair, Finding, benchmarks, curve, split, chosen_ks
+from fgrpo_bench.report.grids import Grid
 from fgrpo_bench.stats.crossing import Crossing
-
-_FACTOR = 4  # of the printed k; the long tables have them all
+from fgrpo_bench.stats.power import UNCLEAR
 
 
 def answer(pair: Pair) -> list[str]:
     """Say in a sentence a benchmark which is better, at which k, and how sure that is."""
     lines = []
-    for name in dict.fromkeys(test.benchmark for test in pair.tests):
-        tests = [test for test in pair.tests if test.benchmark == name]
+    names = sorted({finding.benchmark: 0 for finding in pair.findings}, key=AVERAGE.__ne__)
+    for name in names:
+        findings = [finding for finding in pair.findings if finding.benchmark == name]
         subject = "On average over the benchmarks" if name == AVERAGE else f"On {name}"
-        said = "; ".join(_said(test) for test in tests)
+        said = "; ".join(_said(finding) for finding in findings)
         line = f"{subject}, {pair.second} against {pair.first}: {said}."
         if name in pair.crossings:
             line += _crossed(pair, pair.crossings[name])
@@ -29,8 +29,7 @@ def answer(pair: Pair) -> list[str]:
 
 def curves_grid(counts: Sequence[Counts], ks: Sequence[int]) -> Grid:
     """Return pass@k of every evaluation with its simultaneous 95% band, for some of the k."""
-    shown = [k for power, k in enumerate(ks) if power % 2 == 0 or k == ks[-1]]
-    assert all(later <= _FACTOR * k for k, later in zip(shown, shown[1:], strict=False))
+    shown = [k for place, k in enumerate(ks) if place % 2 == 0 or k == ks[-1]]
     rows = []
     for name in benchmarks(counts[0]):
         for one in counts:
@@ -47,20 +46,20 @@ def curves_grid(counts: Sequence[Counts], ks: Sequence[int]) -> Grid:
     return Grid(title, heads, tuple(rows), 2)
 
 
-def tests_grid(pair: Pair) -> Grid:
+def findings_grid(pair: Pair) -> Grid:
     """Return every comparison of a pair: difference, three p-values, detectable effect, words."""
     rows = [
         (
-            test.benchmark,
-            str(test.k),
-            f"{_points(test.difference)} [{_points(test.low)}, {_points(test.high)}]",
-            _adjusted(test.same, test.same_holm),
-            _adjusted(test.new, test.new_holm),
-            _p(test.paper),
-            _percent(test.detectable),
-            test.words,
+            finding.benchmark,
+            str(finding.k),
+            f"{_points(finding.difference)} [{_points(finding.low)}, {_points(finding.high)}]",
+            _adjusted(finding.same, finding.same_holm),
+            _adjusted(finding.new, finding.new_holm),
+            _p(finding.paper),
+            _percent(finding.detectable),
+            finding.words,
         )
-        for test in pair.tests
+        for finding in pair.findings
     ]
     heads = ("benchmark", "k", "difference, points [95%]", "Q1 p (Holm)", "Q2 p (Holm)")
     heads = (*heads, "m-out-of-n p", "detectable", "says")
@@ -69,7 +68,7 @@ def tests_grid(pair: Pair) -> Grid:
 
 def split_grid(counts: Sequence[Counts], ks: Sequence[int]) -> Grid:
     """Return the standard error of pass@k at the tested k by what it comes from."""
-    chosen, rows = tested_ks(ks), []
+    chosen, rows = chosen_ks(ks), []
     for name in benchmarks(counts[0]):
         for one in counts:
             parts = split(one, name, chosen)
@@ -84,8 +83,8 @@ def split_grid(counts: Sequence[Counts], ks: Sequence[int]) -> Grid:
 
 def notes(counts: Sequence[Counts], ks: Sequence[int]) -> list[str]:
     """Return what a reader must know to read the tables right."""
-    family = len(benchmarks(counts[0])) * len(tested_ks(ks))
-    m = tested_ks(ks)[-1]
+    family = len(benchmarks(counts[0])) * len(chosen_ks(ks))
+    m = chosen_ks(ks)[-1]
     out = [
         "Q1: would other samples of these models on these problems say the same? Q2: would other "
         "problems of this kind? Q3, whether another training run would, takes three runs or more "
@@ -97,7 +96,7 @@ def notes(counts: Sequence[Counts], ks: Sequence[int]) -> list[str]:
         "samples, wider than Q1's, and it varies neither problems nor runs: it answers neither "
         "question, and is there for comparison.",
     ]
-    if len(tested_ks(ks)) == 1:
+    if len(chosen_ks(ks)) == 1:
         out.append("With fewer than 4 samples a problem only k = 1 can be tested.")
     for one in counts:
         n = one.table["n"]
@@ -129,12 +128,12 @@ def curves_table(counts: Sequence[Counts], ks: Sequence[int]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def tests_table(pairs: Sequence[Pair]) -> pd.DataFrame:
+def findings_table(pairs: Sequence[Pair]) -> pd.DataFrame:
     """Return one line per comparison; fractions in [0, 1]."""
     return pd.DataFrame(
-        {"first": pair.first, "second": pair.second, **vars(test), "says": test.words}
+        {"first": pair.first, "second": pair.second, **vars(finding), "says": finding.words}
         for pair in pairs
-        for test in pair.tests
+        for finding in pair.findings
     )
 
 
@@ -158,13 +157,13 @@ def differences_table(pairs: Sequence[Pair], ks: Sequence[int]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _said(test: Test) -> str:
-    change = f"{_points(test.difference)} points, Q2 p {_equal(test.new)}"
-    if not np.isnan(test.new_holm):
-        change += f", {_p(test.new_holm)} after Holm"
-    if test.words == wording_unclear:
-        change += f"; {_percent(test.detectable)} could have been found"
-    return f"{test.words} at pass@{test.k} ({change})"
+def _said(finding: Finding) -> str:
+    change = f"{_points(finding.difference)} points, Q2 p {_equal(finding.new)}"
+    if not np.isnan(finding.new_holm):
+        change += f", {_p(finding.new_holm)} after Holm"
+    if finding.words == UNCLEAR and finding.detectable > 0:
+        change += f"; {_percent(finding.detectable)} is what could have been found reliably"
+    return f"{finding.words} at pass@{finding.k} ({change})"
 
 
 def _crossed(pair: Pair, found: Crossing) -> str:

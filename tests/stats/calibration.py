@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from fgrpo_bench.rng import stream
@@ -107,20 +108,16 @@ def shift_to_detect(problems, k) -> float:
     """The shift of log odds whose mean difference is the detectable effect at that k."""
     rng = stream(0, "detectable", k)
     rates = problems.draw(rng, 200_000)
-    noise = rng.normal(0, JITTER, (2, len(rates)))
+    first, noise = moved(rates, rng), rng.normal(0, JITTER, len(rates))
 
     def excess(shift):
-        other = expit(logit(rates) + shift + noise[1])
-        sides = [expit(logit(rates) + noise[0]), other]
-        first, second = (exact_success_at_k(side, [k])[:, 0] for side in sides)
-        error = (second - first).std() / np.sqrt(problems.count)
-        return (second - first).mean() - detectable_effect(error)
+        sides = first, expit(logit(rates) + shift + noise)
+        counts = sampled(sides, stream(1, "detectable", k))
+        one, two = (pass_at_k(N, c[:, None], [k])[:, 0] for c in counts)
+        error = (two - one).std() / np.sqrt(problems.count)
+        return (two - one).mean() - detectable_effect(error)
 
-    low, high = 0.0, 12.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
-    return middle if excess(high) >= -1e-9 else np.nan
+    return float(brentq(excess, 0.0, 8.0, xtol=1e-3))
 
 
 def runs_rejections(seeds, gap, repetitions=REPETITIONS) -> float:
@@ -197,7 +194,7 @@ def rows_of_tests() -> Iterator[Row]:
         repetitions = {q1: 10_000, paper: 500}.get(test, REPETITIONS)
         cells = [rejections(test, s, kind, repetitions=repetitions) for s in SETS.values()]
         yield title, [value for pair_ in cells for value in pair_]
-    shifts = {name: [shift_to_detect(s, k) for k in KS] for name, s in SETS.items()}
+    shifts = {name: tuple(shift_to_detect(s, k) for k in KS) for name, s in SETS.items()}
     for title, test in (
         ("Q2, better by the detectable effect", q2),
         ("paired t, better by the detectable effect", paired_t),

@@ -68,6 +68,12 @@ def test_no_crossing():
     assert same.share == 0
 
 
+def test_one_problem_has_no_interval():
+    found = crossing(np.array([[0.2, 0.1, -0.1, -0.2, -0.3]]), KS, RNG(0))
+    assert found.k == pytest.approx(8**0.5)
+    assert np.isnan([found.low, found.high]).all()
+
+
 def test_an_unsure_crossing_is_open_at_the_end():
     d = RNG(0).normal(0, 0.3, (20, 1)) * np.array([1, 1, 1, 1, -1]) + 0.12
     found = crossing(d, KS, RNG(1))

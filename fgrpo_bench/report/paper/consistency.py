@@ -1,6 +1,6 @@
 """Do the paper's tables agree with each other, and can its curves be what they say they are?"""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,6 @@ import numpy as np
 from fgrpo_bench.report.paper.published import (
     AVERAGES,
     CURVES,
-    ENDS,
     GROUP_SIZE,
     KS,
     MODELS,
@@ -19,7 +18,7 @@ from fgrpo_bench.report.paper.published import (
     Published,
     chosen_gamma,
 )
-from fgrpo_bench.report.paper.retest import Bounds, curve
+from fgrpo_bench.report.paper.retest import Bounds
 
 _EQUAL = 1e-9
 _MEAN_OFF = 0.1  # half a unit of the last digit for the mean of rounded values, and for itself
