@@ -23,6 +23,13 @@ Overrides: TypeAlias = Annotated[
 ]
 
 
+Counts: TypeAlias = Annotated[
+    UseAppendAction[tuple[tuple[str, ...], ...]],
+    arg(metavar="NAME=FILE[@METRIC]", help_behavior_hint="(repeatable)"),
+]
+REPEATABLE = ("--set", "--counts")
+
+
 @dataclass(frozen=True)
 class Run:
     """Train every cell of a grid, measure pass@k, and print the comparison.
@@ -55,13 +62,23 @@ class Run:
 
 @dataclass(frozen=True)
 class Report:
-    """Draw the figures and write the tables of finished runs.
+    """Draw the figures and write the tables of finished runs, or of anybody's counts.
 
     Example: fgrpo-bench report runs/maze-small --out reports/mine
+
+    Example: fgrpo-bench report --counts grpo=a.csv --counts fgrpo=b.csv
     """
 
-    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN")] = (Path("runs"),)
+    runs: Annotated[
+        Positional[tuple[Path, ...]],
+        arg(metavar="[RUN ...]", help_behavior_hint="(default: everything under runs)"),
+    ] = ()
     """Run directories, or folders that hold some."""
+    counts: Counts = ()
+    """Compare evaluations with the first of them. A CSV has the columns problem_id, n, c and maybe
+    benchmark; a .jsonl is what lm_eval --log_samples writes."""
+    paper: Annotated[bool, arg(help_behavior_hint="")] = False
+    """The F-GRPO paper's tables beside our values, and what its published numbers can tell."""
     out: Annotated[Path, arg(metavar="DIR")] = Path("reports/latest")
     """Folder of the report."""
 
@@ -83,14 +100,15 @@ class Bench:
     """Measure the speed of a part on one thread, against its targets.
 
     maze: a training step beside a plain loop on Hugging Face transformers, and N = 512 beside 8.
+    stats: pass@k, the paper's test and the bootstrap beside loops, and against exact fractions.
     """
 
     name: Annotated[Positional[str], arg(metavar="NAME")]
-    """What to measure: maze."""
+    """What to measure: maze or stats."""
     preset: Preset = "maze-small"
-    """A shipped preset, or a file of your own."""
+    """For maze: a shipped preset, or a file of your own."""
     n: Annotated[int, arg(metavar="N")] = 16
-    """Group size: rollouts per prompt."""
+    """For maze: group size, rollouts per prompt."""
     json: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Also write everything to this file."""
 
@@ -189,7 +207,8 @@ def dispatch(command: Command) -> None:
     elif isinstance(command, Report):
         from fgrpo_bench.commands.report import report
 
-        report(command.runs, command.out)
+        counts = [text for texts in command.counts for text in texts]
+        report(command.runs, counts, command.paper, command.out)
     elif isinstance(command, Base):
         from fgrpo_bench.commands.base import make_base
 
@@ -222,7 +241,7 @@ def _check_spelling(words: list[str]) -> None:
     for name in names:
         if name not in (*options, "--help"):
             raise UserError(f"{words[0]} has no option '{name}': {suggestion(name, options)}")
-        if names.count(name) > 1 and name != "--set":
+        if names.count(name) > 1 and name not in REPEATABLE:
             raise UserError(f"{name} is given twice: write its values behind one {name}")
 
 

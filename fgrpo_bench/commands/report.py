@@ -1,27 +1,49 @@
 """``fgrpo-bench report``: figures, tables and provenance of finished runs."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fgrpo_bench.commands.progress import say
 from fgrpo_bench.errors import UserError
-from fgrpo_bench.report.collect import Comparison, Run, compare, find_runs
+from fgrpo_bench.report.collect import Comparison, compare, find_runs
 from fgrpo_bench.report.figures import save_figures
 from fgrpo_bench.report.tables import long_table, markdown, print_tables, title
 from fgrpo_bench.rundir.atomic import write_bytes
-from fgrpo_bench.rundir.manifest import environment, now, write_manifest
+from fgrpo_bench.rundir.manifest import environment, now, read_manifest, write_manifest
+
+_RUNS = Path("runs")
 
 
-def report(paths: Sequence[Path], out: Path) -> None:
-    """Compare the finished runs under ``paths`` and write the report into ``out``.
+def report(paths: Sequence[Path], counts: Sequence[str], paper: bool, out: Path) -> None:
+    """Write the report of runs, of counts, or of the paper's tables into ``out``.
+
+    Args:
+        paths: run directories or folders of them; none means everything under ``runs``.
+        counts: evaluations as ``NAME=FILE``, which are compared with the first of them.
+        paper: whether to set the paper's tables beside the runs.
+        out: folder of the report, made if need be.
 
     Raises:
-        UserError: no finished run, or a damaged one.
+        UserError: two kinds of report at once, or input that cannot be used.
     """
+    if counts and (paths or paper):
+        raise UserError("--counts is a report of its own: leave out the runs and --paper")
+    if counts:
+        from fgrpo_bench.commands.counts import report_counts
+
+        report_counts(counts, out)
+    elif paper:
+        from fgrpo_bench.commands.paper import report_paper
+
+        report_paper(paths or ([_RUNS] if _RUNS.is_dir() else []), out)
+    else:
+        _report_runs(paths or [_RUNS], out)
+
+
+def _report_runs(paths: Sequence[Path], out: Path) -> None:
     runs, unfinished = find_runs(paths)
-    comparisons, manifests = compare(runs), [_manifest(run) for run in runs]
+    comparisons, manifests = compare(runs), [read_manifest(run.directory) for run in runs]
     out.mkdir(parents=True, exist_ok=True)
     sections = []
     for index, comparison in enumerate(comparisons):
@@ -52,13 +74,3 @@ def _provenance(manifests: list[dict[str, Any]]) -> str:
         f"```\n{lines}\n```\n\n"
         "`manifest.json` has each run's configuration, versions and hashes.\n"
     )
-
-
-def _manifest(run: Run) -> dict[str, Any]:
-    path = run.directory / "manifest.json"
-    try:
-        manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        manifest["command"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UserError(f"{path} cannot be read; run it again with --force") from None
-    return manifest

@@ -17,7 +17,8 @@ class Crossing:
 
     Attributes:
         k: sample count, between two measured ones; NaN if there is no change.
-        low: lower end of the interval over problems; NaN if no resample changes the sign.
+        low: lower end of the interval over problems; NaN if no resample changes the sign, and
+            with one problem.
         high: upper end; infinite if too many resamples do not change the sign at all.
         share: share of resamples in which the sign changes.
     """
@@ -59,8 +60,8 @@ def crossing(
     # inverted_cdf: an interpolation between a number and infinity would be infinite or NaN
     ends = [(1 - level) / 2, (1 + level) / 2]
     low, high = np.quantile(found, ends, method="inverted_cdf").tolist()
-    if share == 0:
-        return Crossing(np.nan, np.nan, np.nan, 0.0)
+    if share == 0 or len(data) == 1:  # one problem resampled is itself again
+        low = high = np.nan
     return Crossing(point if np.isfinite(point) else np.nan, low, high, share)
 
 

@@ -23,17 +23,21 @@ _CHUNK = 1 << 22
 
 
 def same_problems(
-    n: tuple[ArrayLike, ArrayLike], c: tuple[ArrayLike, ArrayLike], ks: Sequence[int]
+    n: tuple[ArrayLike, ArrayLike],
+    c: tuple[ArrayLike, ArrayLike],
+    ks: Sequence[int],
+    strata: Sequence[object] | None = None,
 ) -> Floats:
     """Return Q1's two-sided p-values [K]: a z test with the closed-form variances of samples.
 
-    z = sum over problems of the differences / sqrt(sum of both variances), the variances from
-    ``success_variance``: given the problems, the samples of the two runs are independent.
+    z = mean difference over problems / its standard error, from the ``success_variance`` of both:
+    given the problems, the samples of the two runs are independent.
 
     Args:
         n: samples of each of P problems, of the first and of the second run, scalars or [P].
         c: correct ones, [P] each.
         ks: K sample counts.
+        strata: [P] label of each problem's stratum, as in ``new_problems``.
 
     Returns:
         p-values; NaN where some n < 2k, or where no problem shows any noise in either run and yet
@@ -49,7 +53,9 @@ def same_problems(
             for n_, c_ in zip(n, c, strict=True)
         ]
     (first, noise), (second, other_noise) = parts
-    return _normal_p((first - second).sum(axis=0), (noise + other_noise).sum(axis=0))
+    weights = stratum_weights(len(first), strata)[:, None]
+    difference = (weights * (first - second)).sum(axis=0)
+    return _normal_p(difference, (weights**2 * (noise + other_noise)).sum(axis=0))
 
 
 def new_problems(

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fgrpo_bench.cli import main
-from fgrpo_bench.commands import bench
+from fgrpo_bench.commands import bench_maze as bench
 from fgrpo_bench.maze.grid import cells
 
 pytest.importorskip("transformers")

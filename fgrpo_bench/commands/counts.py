@@ -1,0 +1,90 @@
+"""``fgrpo-bench report --counts``: which of some evaluations is better, at which k, is it real?"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+from fgrpo_bench.commands.progress import say
+from fgrpo_bench.report.counts import Counts, paired, read_counts
+from fgrpo_bench.report.evidence import Pair, common_ks, compare
+from fgrpo_bench.report.evidence_figures import evidence
+from fgrpo_bench.report.evidence_tables import (
+    answer,
+    curves_grid,
+    curves_table,
+    differences_table,
+    findings_grid,
+    findings_table,
+    notes,
+    split_grid,
+)
+from fgrpo_bench.report.figures import STYLE, save_figure
+from fgrpo_bench.report.grids import Grid, markdown_table, markdown_text, print_grid
+from fgrpo_bench.rundir.atomic import write_bytes
+from fgrpo_bench.rundir.manifest import environment, now, write_manifest
+
+
+def report_counts(arguments: Sequence[str], out: Path) -> None:
+    """Compare evaluations by their counts, all with the first, and write the report into ``out``.
+
+    Args:
+        arguments: ``NAME=FILE`` each, as in ``read_counts``.
+        out: folder of the report, made if need be.
+
+    Raises:
+        UserError: files that cannot be used, or that are not about the same problems.
+    """
+    read = read_counts(arguments)
+    paired(read)
+    ks = common_ks(read)
+    pairs = []
+    for other in read[1:]:
+        say(f"{other.name} against {read[0].name}")
+        pairs.append(compare(read[0], other, ks))
+    out.mkdir(parents=True, exist_ok=True)
+    with plt.rc_context(STYLE):
+        figure = save_figure(evidence(read, pairs, ks), out, "pass_at_k")
+    grids = [curves_grid(read, ks), *map(findings_grid, pairs), split_grid(read, ks)]
+    answers = [line for pair in pairs for line in answer(pair)]
+    remarks = notes(read, ks)
+    write_bytes(out / "report.md", _report(answers, grids, figure, remarks).encode())
+    _write_tables(read, pairs, ks, out)
+    write_manifest(out, {"created": now(), **environment(), "counts": _sources(read)})
+    for line in answers:
+        print(line)
+    for grid in grids:
+        print_grid(grid)
+    say(f"report: {out / 'report.md'}")
+
+
+def _report(
+    answers: Sequence[str], grids: Sequence[Grid], figure: str, remarks: Sequence[str]
+) -> str:
+    parts = ["# Report\n", *(f"{markdown_text(line)}\n" for line in answers)]
+    parts.append(f"![pass@k and differences]({figure})\n")
+    for grid in grids:
+        table = markdown_table(grid.heads, grid.rows, grid.left)
+        parts.append(f"## {markdown_text(grid.title)}\n\n{table}")
+    parts += [f"{markdown_text(line)}\n" for line in remarks]
+    return "\n".join(parts)
+
+
+def _write_tables(read: Sequence[Counts], pairs: Sequence[Pair], ks: list[int], out: Path) -> None:
+    tables = {"curves": curves_table(read, ks)}
+    if pairs:
+        tables |= {"findings": findings_table(pairs), "differences": differences_table(pairs, ks)}
+    for name, table in tables.items():
+        write_bytes(out / f"{name}.csv", table.to_csv(index=False).encode())
+
+
+def _sources(read: Sequence[Counts]) -> dict[str, list[dict[str, str]]]:
+    """Name and hash every file, without the folders it lies in."""
+    return {
+        one.name: [
+            {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+            for path in one.files
+        ]
+        for one in read
+    }
