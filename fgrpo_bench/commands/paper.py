@@ -4,12 +4,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table as Printed
 
 from fgrpo_bench.commands.progress import say
 from fgrpo_bench.report.collect import Run, search
+from fgrpo_bench.report.grids import Grid, print_grid
 from fgrpo_bench.report.paper.curves import save_curves
 from fgrpo_bench.report.paper.document import long_comparisons, report, results
 from fgrpo_bench.report.paper.layout import Entry, Table, layout
@@ -17,12 +16,12 @@ from fgrpo_bench.report.paper.ours import Ours, fits, ours
 from fgrpo_bench.report.paper.published import MODELS, Cell, Published, load
 from fgrpo_bench.report.paper.render import latex, long_table, markdown
 from fgrpo_bench.report.paper.retest import bounds
-from fgrpo_bench.report.paper.summary import Grid, Retest, answer, answer_grid, retest
+from fgrpo_bench.report.paper.summary import Retest, answer, answer_grid, retest
 from fgrpo_bench.rundir.atomic import write_bytes, write_json
 from fgrpo_bench.rundir.manifest import environment, now, read_manifest, write_manifest
 
 
-def paper(paths: Sequence[Path], out: Path) -> None:
+def report_paper(paths: Sequence[Path], out: Path) -> None:
     """Write the paper's tables beside our values, and what its numbers can tell, into ``out``.
 
     Source: arXiv 2602.06717v2, tables 1-4, 6, 7 and 10-14. Equal runs give equal bytes, but for
@@ -52,7 +51,7 @@ def paper(paths: Sequence[Path], out: Path) -> None:
     write_bytes(out / "report.md", report(found, tables, mine, figures, notes).encode())
     write_json(out / "results.json", results(found))
     write_manifest(out, {"created": now(), **environment(), "runs": manifests})
-    _print(answer_grid(found), answer(found), notes)
+    _print(answer_grid(found), [*answer(found), *notes])
     say(f"report: {out / 'report.md'}")
 
 
@@ -102,16 +101,8 @@ def _write_tables(tables: Sequence[Table], mine: dict[Cell, Ours], folder: Path)
             write_bytes(folder / f"{table.name}.{kind}", text.encode())
 
 
-def _print(grid: Grid, lines: Sequence[str], notes: Sequence[str]) -> None:
-    """Print the answer to standard output; no figure is cut on a narrow terminal."""
-    table = Printed(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for place, head in enumerate(grid.heads):
-        table.add_column(head, justify="right" if place >= grid.left else "left", no_wrap=True)
-    for row in grid.rows:
-        table.add_row(*row)
-    wide = Console(file=sys.stdout, width=1000, markup=False, highlight=False)
+def _print(grid: Grid, lines: Sequence[str]) -> None:
+    print_grid(grid)
     fitting = Console(file=sys.stdout, markup=False, highlight=False)
-    wide.print(grid.title, style="bold")
-    wide.print(table)
-    for line in (*lines, *notes):
+    for line in lines:
         fitting.print(line)

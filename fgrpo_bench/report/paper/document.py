@@ -6,13 +6,13 @@ from typing import Any
 
 import pandas as pd
 
+from fgrpo_bench.report.grids import Grid, markdown_table
 from fgrpo_bench.report.paper.layout import Table
 from fgrpo_bench.report.paper.ours import Ours
 from fgrpo_bench.report.paper.published import Cell
-from fgrpo_bench.report.paper.render import markdown, markdown_table
+from fgrpo_bench.report.paper.render import markdown
 from fgrpo_bench.report.paper.retest import CORRELATION, Comparison, Tally
 from fgrpo_bench.report.paper.summary import (
-    Grid,
     Retest,
     answer,
     answer_grid,

@@ -1,10 +1,10 @@
 """A table as Markdown, as a long CSV, and as LaTeX; labels and values are escaped."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from fgrpo_bench.report.grids import markdown_table
 from fgrpo_bench.report.paper.layout import Entry, Table, digits
 from fgrpo_bench.report.paper.ours import Ours
 from fgrpo_bench.report.paper.published import PAIRS, Cell
@@ -30,16 +30,6 @@ _LATEX = {
 }
 
 
-def markdown_text(text: str) -> str:
-    """Escape text for a cell of a Markdown table.
-
-    >>> markdown_text("a_b | <c>")
-    'a\\\\_b \\\\| &lt;c&gt;'
-    """
-    entities = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_|\[\]$~])", r"\\\1", " ".join(entities.split()))
-
-
 def latex_text(text: str) -> str:
     """Escape text for LaTeX.
 
@@ -47,13 +37,6 @@ def latex_text(text: str) -> str:
     '50\\\\% of a\\\\_b \\\\& c'
     """
     return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
-
-
-def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Return a Markdown table whose first ``left`` columns are text and the others numbers."""
-    rule = ["---"] * left + ["---:"] * (len(heads) - left)
-    lines = [map(markdown_text, heads), rule, *(map(markdown_text, row) for row in rows)]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def markdown(table: Table, ours: Mapping[Cell, Ours]) -> str:

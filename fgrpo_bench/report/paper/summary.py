@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fgrpo_bench.report.grids import Grid
 from fgrpo_bench.report.paper.averages import Signs, averages, signs
 from fgrpo_bench.report.paper.consistency import Check, checks
 from fgrpo_bench.report.paper.layout import NAMES, title
@@ -23,16 +24,6 @@ from fgrpo_bench.report.paper.retest import (
 from fgrpo_bench.stats.multiplicity import expected_false_positives
 
 _FOCAL = dict(PAIRS)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of texts; the first ``left`` columns are words."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left: int = 1
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fgrpo_bench.commands.paper import paper
+from fgrpo_bench.commands.paper import report_paper
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.report.paper.published import Published
 from fgrpo_bench.report.paper.retest import Bounds
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def blank(tmp_path_factory) -> Path:
     """A report without runs, all of it computed here."""
     out = tmp_path_factory.mktemp("paper") / "new" / "report"
-    paper((), out)
+    report_paper((), out)
     return out
 
 
@@ -51,7 +51,7 @@ def test_all_files_are_there(blank):
 
 def test_the_same_again_is_the_same_bytes(blank, fast, tmp_path):
     """With bounds computed in another order and place."""
-    paper((), tmp_path / "again")
+    report_paper((), tmp_path / "again")
     first, second = files(blank), files(tmp_path / "again")
     manifests = [json.loads(each.pop("manifest.json")) for each in (first, second)]
     assert first == second
@@ -91,7 +91,7 @@ def test_nothing_of_this_machine_is_written(blank):
 
 
 def test_results_go_to_stdout_and_progress_to_stderr(fast, tmp_path, capsys):
-    paper([], tmp_path / "out")
+    report_paper([], tmp_path / "out")
     captured = capsys.readouterr()
     assert re.search(r"All +27 +0 +8 +127", captured.out)
     assert "Of the 162 published comparisons" in captured.out
@@ -105,7 +105,7 @@ def test_runs_of_ours_fill_the_tables_and_are_in_the_manifest(fast, tmp_path, ca
     make_run(runs / "b", benchmarks={"maze-11x11": {"1": 0.5}}, preset="maze-small")
     make_run(runs / "c", benchmarks={}, seed=5)
     (runs / "c" / "results.json").unlink()
-    paper([runs], tmp_path / "out")
+    report_paper([runs], tmp_path / "out")
     text = (tmp_path / "out" / "report.md").read_text()
     assert "| 8 | F-GRPO | 0.5 | 83.4 | 50.0 (1) |" in text
     assert "of 1 run; they fill 2 places, and it is blank without a run." in text
@@ -117,8 +117,8 @@ def test_runs_of_ours_fill_the_tables_and_are_in_the_manifest(fast, tmp_path, ca
 
 def test_a_folder_without_runs_is_a_blank_column_and_a_missing_one_a_mistake(fast, tmp_path):
     (tmp_path / "empty").mkdir()
-    paper([tmp_path / "empty"], tmp_path / "out")
+    report_paper([tmp_path / "empty"], tmp_path / "out")
     assert "Our column is blank" in (tmp_path / "out" / "report.md").read_text()
     with pytest.raises(UserError, match="nowhere is no directory"):
-        paper([tmp_path / "nowhere"], tmp_path / "other")
+        report_paper([tmp_path / "nowhere"], tmp_path / "other")
     assert not (tmp_path / "other").exists()
