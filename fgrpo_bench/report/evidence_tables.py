@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fgrpo_bench.report.counts import Counts
-from fgrpo_bench.report.evidence import AVERAGE, Pair, Finding, benchmarks, curve, split, chosen_ks
+from fgrpo_bench.report.evidence import AVERAGE, Finding, Pair, benchmarks, chosen_ks, curve, split
 from fgrpo_bench.report.grids import Grid
 from fgrpo_bench.stats.crossing import Crossing
 from fgrpo_bench.stats.power import UNCLEAR
@@ -61,8 +61,10 @@ def findings_grid(pair: Pair) -> Grid:
         )
         for finding in pair.findings
     ]
-    heads = ("benchmark", "k", "difference, points [95%]", "Q1 p (Holm)", "Q2 p (Holm)")
-    heads = (*heads, "m-out-of-n p", "detectable", "says")
+    heads = (
+        *("benchmark", "k", "difference, points [95%]", "Q1 p (Holm)", "Q2 p (Holm)"),
+        *("m-out-of-n p", "detectable", "says"),
+    )
     return Grid(f"{pair.second} against {pair.first}", heads, tuple(rows))
 
 
