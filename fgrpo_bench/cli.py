@@ -105,9 +105,11 @@ class Bench:
 
     name: Annotated[Positional[str], arg(metavar="NAME")]
     """What to measure: maze or stats."""
-    preset: Preset = "maze-small"
+    preset: Annotated[
+        str | None, arg(metavar="NAME|FILE.toml", help_behavior_hint="(default: maze-small)")
+    ] = None
     """For maze: a shipped preset, or a file of your own."""
-    n: Annotated[int, arg(metavar="N")] = 16
+    n: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 16)")] = None
     """For maze: group size, rollouts per prompt."""
     json: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Also write everything to this file."""

@@ -12,8 +12,14 @@ from fgrpo_bench.rundir.manifest import environment, now
 BENCHES = ("maze", "stats")
 
 
-def bench(name: str, preset: str, group_size: int, json: Path | None) -> None:
+def bench(name: str, preset: str | None, group_size: int | None, json: Path | None) -> None:
     """Run the benchmark of that name, print its result, and write it to ``json`` if given.
+
+    Args:
+        name: ``maze`` or ``stats``.
+        preset: for ``maze``; None for maze-small.
+        group_size: for ``maze``; None for 16.
+        json: file for everything that was measured.
 
     Raises:
         UserError: no such benchmark, bad input, or no folder for the file.
@@ -30,11 +36,13 @@ def bench(name: str, preset: str, group_size: int, json: Path | None) -> None:
         say(f"written: {json}")
 
 
-def _measured(name: str, preset: str, group_size: int) -> dict[str, Any]:
+def _measured(name: str, preset: str | None, group_size: int | None) -> dict[str, Any]:
     if name == "stats":
+        if preset is not None or group_size is not None:
+            raise UserError("bench stats takes no --preset and no --n: leave them out")
         from fgrpo_bench.commands.bench_stats import bench_stats
 
         return bench_stats()
     from fgrpo_bench.commands.bench_maze import bench_maze
 
-    return bench_maze(preset, group_size)
+    return bench_maze(preset or "maze-small", 16 if group_size is None else group_size)
