@@ -8,7 +8,6 @@ import pytest
 
 import fgrpo_bench
 
-
 ROOT = Path(fgrpo_bench.__file__).parent
 NAMES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)

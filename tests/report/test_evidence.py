@@ -1,11 +1,21 @@
 """What two sets of counts say: wiring of the tests, families, strata, words and notes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from fgrpo_bench.report.counts import Counts
-from fgrpo_bench.report.evidence import AVERAGE, chosen_ks, common_ks, compare, curve, split
+from fgrpo_bench.report.evidence import (
+    AVERAGE,
+    Finding,
+    chosen_ks,
+    common_ks,
+    compare,
+    curve,
+    split,
+)
 from fgrpo_bench.report.evidence_tables import (
     answer,
     curves_grid,
@@ -87,6 +97,20 @@ def test_words_go_by_the_adjusted_p_and_the_detectable_effect():
     text = " ".join(answer(back))
     assert "lower at pass@1" in text
     assert answer(back)[0].startswith("On average over the benchmarks, first against better")
+
+
+def test_words_take_the_adjusted_p_of_a_family_and_the_raw_one_outside():
+    raw = Finding("b", 1, 0.2, 0.1, 0.3, 0.01, 0.03, 0.01, 0.1)
+    assert raw.words == "higher"
+    assert replace(raw, new_holm=0.06).words == "not enough evidence"
+    assert replace(raw, new=0.5, new_holm=0.01).words == "higher"
+
+
+def test_the_average_has_the_detectable_effect_of_its_strata():
+    first, second = counts("first"), counts("second", seed=1)
+    tests = {(t.benchmark, t.k): t for t in compare(first, second, common_ks([first])).findings}
+    parts = [tests[name, 1].detectable for name in SIZES]
+    assert tests[AVERAGE, 1].detectable == pytest.approx(np.hypot(*parts) / 2)
 
 
 def test_alike_is_not_enough_evidence_and_never_no_difference():
