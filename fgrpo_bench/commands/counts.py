@@ -81,10 +81,9 @@ def _write_tables(read: Sequence[Counts], pairs: Sequence[Pair], ks: list[int], 
 
 def _sources(read: Sequence[Counts]) -> dict[str, list[dict[str, str]]]:
     """Name and hash every file, without the folders it lies in."""
-    return {
-        one.name: [
-            {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-            for path in one.files
-        ]
-        for one in read
-    }
+    return {one.name: [_source(path) for path in one.files] for one in read}
+
+
+def _source(path: Path) -> dict[str, str]:
+    with open(path, "rb") as file:
+        return {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}

@@ -64,7 +64,7 @@ def read_counts(arguments: Sequence[str]) -> list[Counts]:
     names: dict[str, dict[str, _File]] = {}
     for argument in arguments:
         name, _, place = argument.partition("=")
-        if not name.strip() or not place:
+        if not name.strip() or not name.isprintable() or not place:
             raise UserError(f"--counts {quoted(argument)} is not NAME=FILE: write it so")
         path, choice = _located(place)
         files, real = names.setdefault(name, {}), os.path.realpath(path)
@@ -175,6 +175,9 @@ def _add(file: _File, row: dict[str, str], line: int) -> None:
         raise fault(file.path, text, line)
     if not all(map(str.strip, problem)):
         raise fault(file.path, "an empty problem_id or benchmark; fill it in", line)
+    if not problem[0].isprintable():  # it is printed, and a terminal would obey it
+        text = f"benchmark {quoted(problem[0])} holds control characters; rename it"
+        raise fault(file.path, text, line)
     if problem in file.counts:
         raise fault(file.path, f"{_named(problem)} is there twice; keep one line of it", line)
     file.counts[problem] = n, c

@@ -94,6 +94,10 @@ def test_names_keep_their_order_and_put_files_together(tmp_path):
         (HEADER + "1,99999999999999999999,1\n", "line 2: n is '9999"),
         (HEADER + "1,3,4\n", "line 2: c = 4 of n = 3; n must be 1 or more and c at most n"),
         (HEADER + "1,0,0\n", "line 2: c = 0 of n = 0; n must be 1 or more"),
+        (
+            "problem_id,n,c,benchmark\n1,3,1,a\x1b[2J\n",
+            "line 2: benchmark 'a\\x1b[2J' holds control characters; rename it",
+        ),
         (HEADER + " ,3,1\n", "line 2: an empty problem_id or benchmark; fill it in"),
         (HEADER + "1,3,1\n1,3,2\n", "line 3: problem '1' of 'all' is there twice; keep one line"),
         (HEADER + "a,b,3,1\n", "line 2: 4 fields where the header has 3; mend the line"),
