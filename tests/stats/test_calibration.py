@@ -36,6 +36,8 @@ def test_sizes_and_power():
     rows = simulated("tests")
     assert between(rows["Q1, same policy"], 0.03, 0.07)
     assert between(rows["Q2, as good on average"], 0.03, 0.07)
+    assert between(rows["Q1, better by its detectable effect"], 0.75, 0.85)
+    assert max(rows["the paper's test, likewise"]) < 0.35
     assert between(rows["Q2, better by the detectable effect"], 0.75, 1)
     assert max(rows["the paper's test, same policy"]) < 0.01
     assert min(rows["the paper's test, as good on average"][::2]) > 0.5
