@@ -12,6 +12,7 @@ from scipy.stats import norm, t
 
 Floats = NDArray[np.float64]
 _CHUNK = 1 << 22  # resampled problems held at a time: 32 MB
+_ROUNDING = 1e-12  # a spread below it is that of equal values whose mean was rounded
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def simultaneous_band(
     problems = len(data)
     centred = data - data.mean(axis=0)
     scale = np.sqrt((centred**2).sum(axis=0))
-    moving = scale > 0  # False for NaN as well
+    moving = scale > _ROUNDING * np.sqrt(problems)  # False for NaN as well
     if problems == 1 or not moving.any():
         return mean_interval(data, level)
     standard = centred[:, moving] / scale[moving]

@@ -129,6 +129,15 @@ def test_undefined_columns_stay_alone():
     assert np.isnan(bootstrap_interval(values, np.random.default_rng(0)).low[2])
 
 
+def test_equal_values_do_not_widen_the_others():
+    values = curves(30)
+    values[:, 1::2] = 0.1 + 0.2  # the mean of equal values is off by rounding
+    band = simultaneous_band(values, np.random.default_rng(0))
+    without = simultaneous_band(values[:, ::2], np.random.default_rng(0))
+    np.testing.assert_allclose(band.low[::2], without.low, rtol=1e-12)
+    np.testing.assert_allclose(band.low[1::2], 0.3)
+
+
 def test_one_problem_has_no_interval():
     for interval in (
         mean_interval(np.array([[0.4, 0.6]])),
