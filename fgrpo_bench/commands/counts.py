@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 
 from fgrpo_bench.commands.progress import say
 from fgrpo_bench.report.counts import Counts, paired, read_counts
-from fgrpo_bench.report.evidence import Pair, common_ks, compare
+from fgrpo_bench.report.evidence import Curves, Pair, common_ks, compare, curves
 from fgrpo_bench.report.evidence_figures import evidence
 from fgrpo_bench.report.evidence_tables import (
     answer,
@@ -43,14 +43,15 @@ def report_counts(arguments: Sequence[str], out: Path) -> None:
     for other in read[1:]:
         say(f"{other.name} against {read[0].name}")
         pairs.append(compare(read[0], other, ks))
+    bands = curves(read, ks)
     out.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
-        figure = save_figure(evidence(read, pairs, ks), out, "pass_at_k")
-    grids = [curves_grid(read, ks), *map(findings_grid, pairs), split_grid(read, ks)]
+        figure = save_figure(evidence(read, bands, pairs, ks), out, "pass_at_k")
+    grids = [curves_grid(read, bands, ks), *map(findings_grid, pairs), split_grid(read, ks)]
     answers = [line for pair in pairs for line in answer(pair)]
     remarks = notes(read, ks)
     write_bytes(out / "report.md", _report(answers, grids, figure, remarks).encode())
-    _write_tables(read, pairs, ks, out)
+    _write_tables(read, bands, pairs, ks, out)
     write_manifest(out, {"created": now(), **environment(), "counts": _sources(read)})
     for line in answers:
         print(line)
@@ -71,8 +72,10 @@ def _report(
     return "\n".join(parts)
 
 
-def _write_tables(read: Sequence[Counts], pairs: Sequence[Pair], ks: list[int], out: Path) -> None:
-    tables = {"curves": curves_table(read, ks)}
+def _write_tables(
+    read: Sequence[Counts], bands: Curves, pairs: Sequence[Pair], ks: list[int], out: Path
+) -> None:
+    tables = {"curves": curves_table(read, bands, ks)}
     if pairs:
         tables |= {"findings": findings_table(pairs), "differences": differences_table(pairs, ks)}
     for name, table in tables.items():

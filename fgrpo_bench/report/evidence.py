@@ -1,7 +1,7 @@
 """What the counts of two evaluations say about their difference, and how sure that is."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +27,7 @@ from fgrpo_bench.stats.subsampling import subsampling_test
 from fgrpo_bench.stats.variance import Split, variance_split
 
 Floats = NDArray[np.float64]
+Curves = Mapping[tuple[str, str], Interval]  # by benchmark and name of the evaluation
 AVERAGE = "average"
 _LARGEST = 256
 
@@ -95,6 +96,13 @@ def curve(counts: Counts, benchmark: str, ks: Sequence[int]) -> Interval:
     """Return pass@k with its simultaneous 95% band over problems, [K]."""
     rng = stream(0, f"report/band/{counts.name}/{benchmark}")
     return simultaneous_band(_values(_rows(counts, benchmark), ks), rng)
+
+
+def curves(counts: Sequence[Counts], ks: Sequence[int]) -> Curves:
+    """Return ``curve`` of every benchmark and evaluation."""
+    return {
+        (name, one.name): curve(one, name, ks) for name in benchmarks(counts[0]) for one in counts
+    }
 
 
 def split(counts: Counts, benchmark: str, ks: Sequence[int]) -> Split:

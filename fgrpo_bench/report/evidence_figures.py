@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from fgrpo_bench.report.counts import Counts
-from fgrpo_bench.report.evidence import Pair, benchmarks, curve
+from fgrpo_bench.report.evidence import Curves, Pair, benchmarks
 from fgrpo_bench.stats.intervals import Interval
 
 _COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -18,7 +17,9 @@ _DASHES: Any = ("-", "--", "-.", ":")
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 
-def evidence(counts: Sequence[Counts], pairs: Sequence[Pair], ks: Sequence[int]) -> Figure:
+def evidence(
+    counts: Sequence[Counts], curves: Curves, pairs: Sequence[Pair], ks: Sequence[int]
+) -> Figure:
     """Draw a row a benchmark: curves with bands, and the differences from the first with theirs."""
     names = benchmarks(counts[0])
     columns = 2 if pairs else 1
@@ -32,7 +33,7 @@ def evidence(counts: Sequence[Counts], pairs: Sequence[Pair], ks: Sequence[int])
     )
     for row, name in zip(grid, names, strict=True):
         for place, one in enumerate(counts):
-            _draw(row[0], ks, curve(one, name, ks), place, one.name)
+            _draw(row[0], ks, curves[name, one.name], place, one.name)
         row[0].set_ylim(0, 1)
         row[0].set_title(f"{name}: pass@k, %")
         for place, pair in enumerate(pairs, 1):
@@ -69,5 +70,5 @@ def _scales(axes: Axes, ks: Sequence[int]) -> None:
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=""))
     if len(ks) == 1:
         axes.set_xlim(0.5, 2)
-    elif np.ptp(ks):
+    else:
         axes.set_xlim(ks[0], ks[-1])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fgrpo_bench.report.counts import Counts
-from fgrpo_bench.report.evidence import AVERAGE, Finding, Pair, benchmarks, chosen_ks, curve, split
+from fgrpo_bench.report.evidence import AVERAGE, Curves, Finding, Pair, benchmarks, chosen_ks, split
 from fgrpo_bench.report.grids import Grid
 from fgrpo_bench.stats.crossing import Crossing
 from fgrpo_bench.stats.power import UNCLEAR
@@ -15,25 +15,25 @@ from fgrpo_bench.stats.power import UNCLEAR
 def answer(pair: Pair) -> list[str]:
     """Say in a sentence a benchmark which is better, at which k, and how sure that is."""
     lines = []
-    names = sorted({finding.benchmark: 0 for finding in pair.findings}, key=AVERAGE.__ne__)
-    for name in names:
+    names = dict.fromkeys(finding.benchmark for finding in pair.findings)
+    for name in sorted(names, key=lambda name: name != AVERAGE):
         findings = [finding for finding in pair.findings if finding.benchmark == name]
         subject = "On average over the benchmarks" if name == AVERAGE else f"On {name}"
         said = "; ".join(_said(finding) for finding in findings)
         line = f"{subject}, {pair.second} against {pair.first}: {said}."
         if name in pair.crossings:
-            line += _crossed(pair, pair.crossings[name])
+            line += _crossed(pair.crossings[name])
         lines.append(line)
     return lines
 
 
-def curves_grid(counts: Sequence[Counts], ks: Sequence[int]) -> Grid:
+def curves_grid(counts: Sequence[Counts], curves: Curves, ks: Sequence[int]) -> Grid:
     """Return pass@k of every evaluation with its simultaneous 95% band, for some of the k."""
     shown = [k for place, k in enumerate(ks) if place % 2 == 0 or k == ks[-1]]
     rows = []
     for name in benchmarks(counts[0]):
         for one in counts:
-            table, band = one.table[one.table["benchmark"] == name], curve(one, name, ks)
+            table, band = one.table[one.table["benchmark"] == name], curves[name, one.name]
             texts = [
                 f"{_percent(band.mean[i])} [{_percent(band.low[i])}, {_percent(band.high[i])}]"
                 for i in map(list(ks).index, shown)
@@ -110,12 +110,12 @@ def notes(counts: Sequence[Counts], ks: Sequence[int]) -> list[str]:
     return out
 
 
-def curves_table(counts: Sequence[Counts], ks: Sequence[int]) -> pd.DataFrame:
+def curves_table(counts: Sequence[Counts], curves: Curves, ks: Sequence[int]) -> pd.DataFrame:
     """Return one line per evaluation, benchmark and k; fractions in [0, 1]."""
     parts = []
     for name in benchmarks(counts[0]):
         for one in counts:
-            band, sources = curve(one, name, ks), split(one, name, ks)
+            band, sources = curves[name, one.name], split(one, name, ks)
             columns = {
                 "benchmark": name,
                 "evaluation": one.name,
@@ -168,7 +168,7 @@ def _said(finding: Finding) -> str:
     return f"{finding.words} at pass@{finding.k} ({change})"
 
 
-def _crossed(pair: Pair, found: Crossing) -> str:
+def _crossed(found: Crossing) -> str:
     if np.isnan(found.k):
         return " The curves do not cross."
     high = "beyond" if np.isinf(found.high) else f"{found.high:.3g}"

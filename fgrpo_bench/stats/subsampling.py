@@ -60,7 +60,8 @@ def subsampling_test(
         raise ValueError("exact for k = 1 and k = m alone: take subsampling_draws")
     _check(n, c, m)
     first, second = (_per_problem(*side, k, m) for side in zip(n, c, strict=True))
-    return _compare(*_lattice_law(first, second))
+    law, zero = _lattice_law(first, second)
+    return _both_ways(float(law[: zero + 1].sum()), float(law[zero:].sum()))
 
 
 def subsampling_draws(
@@ -135,10 +136,6 @@ def _lattice_law(first: tuple[Floats, Counts], second: tuple[Floats, Counts]) ->
         transform *= np.prod((waves @ laws.T) ** counts, axis=1)
     transform *= np.exp(-1j * angles * down)  # so that the lowest value, -down, is at place 0
     return np.fft.irfft(transform, size), down
-
-
-def _compare(law: Floats, zero: int) -> Subsampled:
-    return _both_ways(float(law[: zero + 1].sum()), float(law[zero:].sum()))
 
 
 def _both_ways(below: float, above: float) -> Subsampled:

@@ -14,6 +14,7 @@ from fgrpo_bench.report.evidence import (
     common_ks,
     compare,
     curve,
+    curves,
     split,
 )
 from fgrpo_bench.report.evidence_tables import (
@@ -157,15 +158,16 @@ def test_long_tables_are_fractions_of_every_k():
     first, second = counts("first"), counts("second", seed=1)
     ks = common_ks([first])
     pairs = [compare(first, second, ks)]
-    curves = curves_table([first, second], ks)
-    assert len(curves) == 2 * 2 * len(ks)
-    assert curves["pass_at_k"].between(0, 1).all()
-    assert (curves["band_low"] <= curves["pass_at_k"]).all()
+    bands = curves([first, second], ks)
+    long = curves_table([first, second], bands, ks)
+    assert len(long) == 2 * 2 * len(ks)
+    assert long["pass_at_k"].between(0, 1).all()
+    assert (long["band_low"] <= long["pass_at_k"]).all()
     assert len(differences_table(pairs, ks)) == 2 * len(ks)
     table = findings_table(pairs)
     assert set(table["says"]) <= {"higher", "lower", "not enough evidence"}
     assert len(table) == 6
-    printed = curves_grid([first, second], ks)
+    printed = curves_grid([first, second], bands, ks)
     assert [head for head in printed.heads if head[0] == "@"] == ["@1", "@4", "@16", "@64"]
 
 
