@@ -27,7 +27,15 @@ Counts: TypeAlias = Annotated[
     UseAppendAction[tuple[tuple[str, ...], ...]],
     arg(metavar="NAME=FILE[@METRIC]", help_behavior_hint="(repeatable)"),
 ]
-REPEATABLE = ("--set", "--counts")
+Data: TypeAlias = Annotated[
+    UseAppendAction[tuple[tuple[str, ...], ...]],
+    arg(metavar="[TASK=]FILE", help_behavior_hint="(repeatable)"),
+]
+EngineArguments: TypeAlias = Annotated[
+    UseAppendAction[tuple[tuple[str, ...], ...]],
+    arg(metavar="KEY=VALUE", help_behavior_hint="(repeatable)"),
+]
+REPEATABLE = ("--set", "--counts", "--data", "--engine-arg")
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,50 @@ class Run:
     """Start the cells over: what is there of them is removed."""
     dry_run: Annotated[bool, arg(help_behavior_hint="")] = False
     """Only show the resolved configuration and the runs with their state."""
+
+
+@dataclass(frozen=True)
+class Eval:
+    """Sample a model on benchmarks, grade the answers, and measure pass@k.
+
+    Every block of samples is on disk before the next is drawn: the same command goes on where an
+    interrupted one stopped, and more --samples add to those that are there.
+    Example: fgrpo-bench eval --model Qwen/Qwen2.5-7B --task math500 aime24 --samples 256
+
+    Example: fgrpo-bench eval --model models/smollm2 --task arith --samples 16
+    """
+
+    model: Annotated[str, arg(metavar="M")]
+    """A folder with a checkpoint, an id on the model hub, or the name a server knows."""
+    task: Annotated[tuple[str, ...], arg(metavar="T [T ...]")]
+    """Benchmarks, or groups of them: see fgrpo-bench tasks."""
+    samples: Annotated[int, arg(metavar="N")] = 16
+    """Samples of every problem."""
+    engine: Annotated[str, arg(metavar="hf|vllm|openai|lm-eval:NAME")] = "hf"
+    """What samples: transformers, vLLM, a server that speaks OpenAI's protocol, or a model of
+    lm-eval."""
+    base_url: Annotated[str | None, arg(metavar="URL", help_behavior_hint="")] = None
+    """For openai: the server, such as http://localhost:8000/v1. The key is OPENAI_API_KEY."""
+    engine_arg: EngineArguments = ()
+    """Pass an argument to the engine, such as tensor_parallel_size=4 or batch_size=64."""
+    data: Data = ()
+    """Take the rows from a .jsonl or .parquet file with the columns of the data set on the hub."""
+    shard: Annotated[str | None, arg(metavar="I/N", help_behavior_hint="")] = None
+    """Sample only part I (from 0) of N, for several machines."""
+    temperature: Annotated[float, arg(metavar="T")] = 1.0
+    """Temperature; 0 is greedy."""
+    top_p: Annotated[float, arg(metavar="P")] = 1.0
+    """Mass of the nucleus."""
+    max_tokens: Annotated[
+        int | None, arg(metavar="N", help_behavior_hint="(default: the task's)")
+    ] = None
+    """Limit of a response's length."""
+    seed: Annotated[int, arg(metavar="S")] = 0
+    """Seed of the samples."""
+    out: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: evals/MODEL)")] = (
+        None
+    )
+    """Where the evaluation is kept, a folder per task."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +179,7 @@ class Doctor:
 
 Command: TypeAlias = (
     Annotated[Run, subcommand("run")]
+    | Annotated[Eval, subcommand("eval")]
     | Annotated[Report, subcommand("report")]
     | Annotated[Base, subcommand("base")]
     | Annotated[Bench, subcommand("bench")]
@@ -135,6 +188,7 @@ Command: TypeAlias = (
 )
 COMMANDS = {
     "run": Run,
+    "eval": Eval,
     "report": Report,
     "base": Base,
     "bench": Bench,
@@ -206,6 +260,10 @@ def dispatch(command: Command) -> None:
             command.force,
             command.dry_run,
         )
+    elif isinstance(command, Eval):
+        from fgrpo_bench.commands.evaluate import run_eval
+
+        run_eval(command)
     elif isinstance(command, Report):
         from fgrpo_bench.commands.report import report
 
