@@ -153,16 +153,19 @@ class Bench:
 
     maze: a training step beside a plain loop on Hugging Face transformers, and N = 512 beside 8.
     stats: pass@k, the paper's test and the bootstrap beside loops, and against exact fractions.
+    sampling: the bookkeeping of eval, and with --model the hf engine beside lm-eval's.
     """
 
     name: Annotated[Positional[str], arg(metavar="NAME")]
-    """What to measure: maze or stats."""
+    """What to measure: maze, stats or sampling."""
     preset: Annotated[
         str | None, arg(metavar="NAME|FILE.toml", help_behavior_hint="(default: maze-small)")
     ] = None
     """For maze: a shipped preset, or a file of your own."""
     n: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 16)")] = None
     """For maze: group size, rollouts per prompt."""
+    model: Annotated[str | None, arg(metavar="M", help_behavior_hint="")] = None
+    """For sampling: a checkpoint."""
     json: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Also write everything to this file."""
 
@@ -276,7 +279,7 @@ def dispatch(command: Command) -> None:
     elif isinstance(command, Bench):
         from fgrpo_bench.commands.bench import bench
 
-        bench(command.name, command.preset, command.n, command.json)
+        bench(command.name, command.preset, command.n, command.model, command.json)
     elif isinstance(command, Presets):
         from fgrpo_bench.commands.presets import presets
 

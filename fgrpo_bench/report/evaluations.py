@@ -78,10 +78,22 @@ def summary_grid(found: Sequence[Found]) -> Grid:
     """Return the table of what evaluations found: pass@k, and how the responses ended."""
     most = max(one.results.benchmarks[0].samples for one in found)
     ks = [k for k in _SHOWN_KS if k <= most]
-    heads = ("task", "problems", "samples", "pass@1, % [95%]", *(f"@{k}" for k in ks[1:]))
+    several = len({one.directory.resolve().parent for one in found}) > 1
+    heads = (
+        *(("evaluation",) if several else ()),
+        "task",
+        "problems",
+        "samples",
+        "pass@1, % [95%]",
+        *(f"@{k}" for k in ks[1:]),
+    )
     heads += ("distinct", "truncated", "no answer", "tokens")
-    rows = [row for one in found for row in _rows(one, ks)]
-    return Grid("pass@k", heads, tuple(rows))
+    rows = [
+        (*((one.directory.resolve().parent.name,) if several else ()), *row)
+        for one in found
+        for row in _rows(one, ks)
+    ]
+    return Grid("What was sampled", heads, tuple(rows), 1 + several)
 
 
 def _rows(found: Found, ks: Sequence[int]) -> list[tuple[str, ...]]:

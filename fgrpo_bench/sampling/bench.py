@@ -15,7 +15,6 @@ import numpy as np
 from fgrpo_bench.benchmarks.problems import Problem
 from fgrpo_bench.grading.blocks import Tally, grade_block
 from fgrpo_bench.grading.outcomes import Verdict
-from fgrpo_bench.rng import stream
 from fgrpo_bench.sampling.engines.base import Completion, Request, Settings
 from fgrpo_bench.sampling.run import Sampling
 

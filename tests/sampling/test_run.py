@@ -14,7 +14,7 @@ import pytest
 from fgrpo_bench.errors import Failed, UserError
 from fgrpo_bench.sampling.bench import SETTINGS, ScriptedEngine, scripted_problems
 from fgrpo_bench.sampling.plan import Shard
-from fgrpo_bench.sampling.run import Sampling, prompts_hash
+from fgrpo_bench.sampling.run import WHOLE, Sampling, prompts_hash
 
 DRIVER = """
 import sys
@@ -30,7 +30,7 @@ sampling.fill(sampling.missing(samples, rows), engine, SETTINGS, 0, lambda store
 """
 
 
-def fill(folder: Path, problems=9, samples=20, rows=64, engine=None, shard=Shard(0, 1), seed=0):
+def fill(folder: Path, problems=9, samples=20, rows=64, engine=None, shard=WHOLE, seed=0):
     folder.mkdir(exist_ok=True)
     engine = engine or ScriptedEngine()
     sampling = Sampling(folder, "scripted", scripted_problems(problems), {"engine": "x"})
@@ -121,7 +121,7 @@ class Breaking(ScriptedEngine):
 def test_a_broken_answer_stops_it_and_what_is_done_is_kept(tmp_path, how):
     whole = tmp_path / "whole"
     fill(whole)
-    with pytest.raises((Failed, UserError), match="scripted returned|server is gone"):
+    with pytest.raises((Failed, UserError), match=r"scripted returned|server is gone"):
         fill(tmp_path / "broken", engine=Breaking(4, how))
     done = contents(tmp_path / "broken")
     assert len(done) == 3
@@ -157,9 +157,7 @@ def kill_and_resume(tmp_path, kills: int, samples: int, rate: float, block_rows:
 
     def start(folder: Path, speed: float) -> subprocess.Popen[bytes]:
         words = (sys.executable, "-c", DRIVER, str(folder), f"{samples}", f"{speed}")
-        return subprocess.Popen(
-            (*words, f"{block_rows}"), env=environment, stdout=subprocess.PIPE
-        )
+        return subprocess.Popen((*words, f"{block_rows}"), env=environment, stdout=subprocess.PIPE)
 
     def finish(process: subprocess.Popen[bytes]) -> None:
         process.communicate(timeout=120)
