@@ -176,6 +176,11 @@ class Presets:
 
 
 @dataclass(frozen=True)
+class Tasks:
+    """List the benchmarks of language models: data, prompt style, grader, licence."""
+
+
+@dataclass(frozen=True)
 class Doctor:
     """Show what is installed, cores, GPU and writable places."""
 
@@ -187,6 +192,7 @@ Command: TypeAlias = (
     | Annotated[Base, subcommand("base")]
     | Annotated[Bench, subcommand("bench")]
     | Annotated[Presets, subcommand("presets")]
+    | Annotated[Tasks, subcommand("tasks")]
     | Annotated[Doctor, subcommand("doctor")]
 )
 COMMANDS = {
@@ -196,6 +202,7 @@ COMMANDS = {
     "base": Base,
     "bench": Bench,
     "presets": Presets,
+    "tasks": Tasks,
     "doctor": Doctor,
 }
 
@@ -284,6 +291,10 @@ def dispatch(command: Command) -> None:
         from fgrpo_bench.commands.presets import presets
 
         presets()
+    elif isinstance(command, Tasks):
+        from fgrpo_bench.commands.tasks import tasks
+
+        tasks()
     else:
         from fgrpo_bench.commands.doctor import doctor
 

@@ -1,0 +1,33 @@
+r"""The last complete ``\boxed{...}`` of a response, found by counting braces."""
+
+import re
+from typing import Final
+
+# a doubled backslash before "boxed" is a slip of escaping: no line break stands there
+_TOKEN: Final = re.compile(r"(?P<box>\\+boxed\s*\{)|\\.|[{}]", re.DOTALL)
+
+
+def last_boxed(text: str) -> str | None:
+    r"""Return what is inside the last ``\boxed{...}`` whose braces balance, or None.
+
+    Of nested boxes it is the inner one. Escaped braces are text. One pass, whatever the text.
+
+    >>> last_boxed(r"first \boxed{1}, then \boxed{\frac{1}{2}} and \boxed{3")
+    '\\frac{1}{2}'
+    >>> last_boxed(r"\boxed{\left\{1, 2\right.}")
+    '\\left\\{1, 2\\right.'
+    >>> last_boxed("the answer is 5") is None
+    True
+    """
+    opened: list[int | None] = []  # where a box's content begins, None for any other brace
+    begin, end = -1, -1
+    for token in _TOKEN.finditer(text):
+        if token["box"]:
+            opened.append(token.end())
+        elif token[0] == "{":
+            opened.append(None)
+        elif token[0] == "}" and opened:
+            start = opened.pop()
+            if start is not None and start > begin:
+                begin, end = start, token.start()
+    return None if begin < 0 else text[begin:end]
