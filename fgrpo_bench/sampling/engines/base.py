@@ -37,10 +37,17 @@ class Request(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """One sample: its text without the stop, its length in tokens, and how it ended."""
+    """One sample.
+
+    Attributes:
+        text: without the stop.
+        tokens: how many were sampled, with those of the stop, as servers count and bill them;
+            None where the engine cannot know.
+        finish: ``length`` where the limit cut it.
+    """
 
     text: str
-    tokens: int
+    tokens: int | None
     finish: Finish
 
 

@@ -1,0 +1,97 @@
+"""Which model it is: a folder or a model of the hub, named by its content, never by its path."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Final
+
+from fgrpo_bench.errors import UserError, quoted, shown
+
+# What decides what a checkpoint says; not its optimiser, its logs or its model card.
+_CONTENT: Final = (
+    *("*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json"),
+    *("tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt"),
+    *("*.model", "chat_template.*", "*.jinja"),
+)
+_HUB_NAME: Final = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
+_FAMILIES: Final = {"qwen2": "qwen2.5", "qwen3": "qwen3", "llama": "llama"}
+
+
+def find(model: str) -> Path | None:
+    """Return the folder of a local checkpoint, or None for a model of the hub.
+
+    Raises:
+        UserError: a path without a checkpoint that can be read safely.
+    """
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        if _HUB_NAME.fullmatch(model) and not folder.exists():
+            return None
+        raise UserError(f"--model {shown(folder)}: there is no such folder")
+    if not (folder / "config.json").is_file():
+        adapter = (folder / "adapter_config.json").is_file()
+        mend = "an adapter: merge it into its model" if adapter else "there is no config.json"
+        raise UserError(f"--model {shown(folder)} is no checkpoint: {mend}")
+    if not any(folder.glob("*.safetensors")):
+        raise UserError(
+            f"--model {shown(folder)}: there are no *.safetensors; pickled weights are not read, "
+            "save the model again with save_pretrained"
+        )
+    return folder
+
+
+def identify(model: str, config: Any) -> dict[str, Any]:
+    """Return name and content hash of a folder, or name and commit of a model of the hub.
+
+    The hash reads all weights: a second or so per GB, which is little beside loading them.
+
+    Args:
+        model: as it was asked for.
+        config: its configuration as transformers loaded it.
+    """
+    folder = find(model)
+    if folder is None:
+        return {"model": model, "revision": getattr(config, "_commit_hash", None)}
+    return {"model": folder.resolve().name, "sha256": content_hash(folder)}
+
+
+def content_hash(folder: Path) -> str:
+    """Return one hash over the names and contents of a checkpoint's files."""
+    whole = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and any(fnmatch(path.name, pattern) for pattern in _CONTENT):
+            with path.open("rb") as file:
+                whole.update(f"{hashlib.file_digest(file, 'sha256').hexdigest()} ".encode())
+            whole.update(f"{path.name}\n".encode())
+    return whole.hexdigest()
+
+
+def family(config: Any) -> str | None:
+    """Return the family of a model by its architecture."""
+    return _FAMILIES.get(getattr(config, "model_type", ""))
+
+
+def unreadable(model: str, error: Exception) -> UserError:
+    """Turn the error of a loader into one line that says what to try."""
+    text = str(error) or type(error).__name__
+    first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
+    reason = first if len(first) <= 200 and first.isprintable() else quoted(first)
+    if find(model) is None:
+        where = f"model {quoted(model)} of the hub"
+        mend = "check the name, the network and HF_TOKEN, or give a folder"
+    else:
+        where, mend = f"--model {shown(Path(model))}", "it must load with transformers"
+    return UserError(f"{where} cannot be loaded ({reason}); {mend}")
+
+
+def nameless(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with every existing path cut to its last component."""
+    return {key: _nameless(value) for key, value in arguments.items()}
+
+
+def _nameless(value: Any) -> Any:
+    if isinstance(value, str) and len(value) < 4096 and "\0" not in value and Path(value).exists():
+        return Path(value).resolve().name
+    return value
