@@ -14,6 +14,7 @@ from fgrpo_bench.benchmarks.problems import Problem
 from fgrpo_bench.config.load import digest
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.grading.outcomes import Verdict
+from fgrpo_bench.sampling.engines.base import Finish
 from fgrpo_bench.sampling.plan import Block
 from fgrpo_bench.sampling.store import Stored, read_block, read_content, write_table
 
@@ -26,7 +27,7 @@ GRADES: Final = pa.schema(
         ("grader", pa.string()),
     ]
 )
-Grade: TypeAlias = Callable[[dict[str, Any], str, str], Verdict]
+Grade: TypeAlias = Callable[[dict[str, Any], str, Finish], Verdict]
 
 
 class Tally:
@@ -111,7 +112,7 @@ def _known(
     return table["outcome"].to_pylist(), table["answer"].to_pylist()
 
 
-def _graded(grade: Grade, problem: Problem, response: str, finish: str) -> Verdict:
+def _graded(grade: Grade, problem: Problem, response: str, finish: Finish) -> Verdict:
     try:
         return grade(problem.doc, response, finish)
     except Exception:  # a grader's fault says nothing about the response, and must not stop others

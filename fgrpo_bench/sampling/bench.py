@@ -26,7 +26,7 @@ class ScriptedEngine:
     """An engine without a model: it draws short answers by the seed, at most ``rate`` a second."""
 
     name = "scripted"
-    family = None
+    family: str | None = None
     block_rows = 8192
 
     def __init__(self, rate: float = float("inf")) -> None:
