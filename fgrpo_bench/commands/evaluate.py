@@ -72,7 +72,7 @@ def _shown(name: str) -> Iterator[Callable[[int, int], None]]:
             nonlocal last
             if live or done == total or time.monotonic() - last > _EVERY:
                 last = time.monotonic()
-                display(name, {"event": "progress", "step": done, "steps": total})
+                display(name, {"step": done, "steps": total, "unit": "sample"})
 
         yield show
 
@@ -114,7 +114,7 @@ def _shard(text: str | None) -> Shard:
         return Shard(0, 1)
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
     shard = Shard(*map(int, match.groups())) if match else None
-    if shard is None or shard.index >= shard.count:
+    if shard is None or shard.part >= shard.parts:
         raise UserError(f"--shard {quoted(text)}: write i/n with i from 0 to n - 1, such as 0/4")
     return shard
 

@@ -53,7 +53,7 @@ def plain(most: int, at_most: bool = False) -> Show:
             return
         step, steps = int(event["step"]), int(event.get("steps", most))
         first, start = begun.setdefault(name, (step, time.monotonic()))
-        parts = [f"{name}  step {step}/{steps}", *_words(event)]
+        parts = [f"{name}  {event.get('unit', 'step')} {step}/{steps}", *_words(event)]
         if step > first:
             pace = (time.monotonic() - start) / (step - first)
             minutes, seconds = divmod(round(pace * (steps - step)), 60)

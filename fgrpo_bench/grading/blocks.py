@@ -65,7 +65,7 @@ def grade_block(
         stored: the block.
         problems: all problems of the task.
         folder: where grades are kept, a file per block beside the samples'.
-        grade: takes a problem's row, a response, and how it ended.
+        grade: takes a problem's row, a response, and how it ended; it does not fail.
         grader: name and version; grades of another one are replaced.
 
     Raises:
@@ -82,7 +82,7 @@ def grade_block(
     for row, problem in enumerate(problems[stored.block.first : stored.block.last]):
         samples = slice(row * each, (row + 1) * each)
         pairs = list(zip(responses[samples], finishes[samples], strict=True))
-        once = {pair: _graded(grade, problem, *pair) for pair in set(pairs)}
+        once = {pair: grade(problem.doc, *pair) for pair in set(pairs)}
         verdicts += [once[pair] for pair in pairs]
     outcomes, answers = map(list, zip(*verdicts, strict=True))
     columns = [
@@ -110,10 +110,3 @@ def _known(
     except (UserError, OSError, pa.ArrowException):
         return None
     return table["outcome"].to_pylist(), table["answer"].to_pylist()
-
-
-def _graded(grade: Grade, problem: Problem, response: str, finish: Finish) -> Verdict:
-    try:
-        return grade(problem.doc, response, finish)
-    except Exception:  # a grader's fault says nothing about the response, and must not stop others
-        return Verdict("grader_error", None)

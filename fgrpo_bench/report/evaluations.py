@@ -87,7 +87,7 @@ def summary_grid(found: Sequence[Found]) -> Grid:
         "pass@1, % [95%]",
         *(f"@{k}" for k in ks[1:]),
     )
-    heads += ("distinct", "truncated", "no answer", "tokens")
+    heads += ("distinct right", "truncated", "no answer", "tokens")
     rows = [
         (*((one.directory.resolve().parent.name,) if several else ()), *row)
         for one in found

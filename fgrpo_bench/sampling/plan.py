@@ -44,10 +44,10 @@ class Block(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """Part ``index`` of ``count`` of an evaluation, for several machines; from 0."""
+    """Part number ``part``, from 0, of ``parts`` of an evaluation, for several machines."""
 
-    index: int
-    count: int
+    part: int
+    parts: int
 
 
 def block_of(name: str) -> Block | None:
@@ -79,7 +79,7 @@ def plan(
         samples: wanted of each.
         present: what there is already.
         block_rows: about how many samples a block of full height should have.
-        shard: the part to return; the parts of all indices make up the whole.
+        shard: the part to return; all parts together make up the whole.
     """
     group = max(1, block_rows // UNIT)
     missing = np.ones((problems, samples), dtype=bool)
@@ -88,7 +88,7 @@ def plan(
     blocks, cell = [], 0
     for start in range(0, samples, UNIT):
         for first in range(0, problems, group):
-            if cell % shard.count == shard.index:
+            if cell % shard.parts == shard.part:
                 part = missing[first : first + group, start : start + UNIT]
                 blocks += [_moved(block, first, start) for block in _rectangles(part)]
             cell += 1
