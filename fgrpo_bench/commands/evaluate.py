@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fgrpo_bench.benchmarks.problems import Task
 from fgrpo_bench.benchmarks.registry import resolve
 from fgrpo_bench.commands.progress import progress, say
-from fgrpo_bench.errors import UserError, quoted
+from fgrpo_bench.errors import UserError, quoted, shown
 from fgrpo_bench.report.evaluations import find_evaluations, summary_grid
 from fgrpo_bench.report.grids import print_grid
 from fgrpo_bench.sampling.engines.base import Engine
@@ -146,6 +146,8 @@ def _files(texts: Sequence[str], names: Sequence[str]) -> dict[str, Path]:
         if name in files:
             raise UserError(f"--data gives {name} two files: keep one")
         files[name] = Path(place)
+        if not files[name].is_file():  # said before a large model is loaded
+            raise UserError(f"--data {shown(files[name])}: there is no such file")
     return files
 
 

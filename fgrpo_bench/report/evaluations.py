@@ -115,9 +115,9 @@ def _row(
 ) -> tuple[str, ...]:
     n, c = problems["n"].to_numpy(), problems["c"].to_numpy()
     first = mean_interval((c / n)[:, None])
-    known = [k for k in ks[1:] if k <= n.min()]
+    known = [k for k in ks if k <= n.min()]
     curve = pass_at_k(n[:, None], c[:, None], known).mean(axis=0)
-    cells = [f"{100 * value:.1f}" for value in curve] + ["–"] * (len(ks) - 1 - len(known))
+    cells = [f"{100 * value:.1f}" for value in curve[1:]] + ["–"] * (len(ks) - len(known))
     samples = f"{n.min()}" if n.min() == n.max() else f"{n.min()}–{n.max()}"
     one = f"{100 * first.mean[0]:.1f} [{100 * first.low[0]:.1f}, {100 * first.high[0]:.1f}]"
     distinct = f"{problems['distinct'].mean():.2f}"
