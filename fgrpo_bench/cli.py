@@ -74,9 +74,10 @@ class Eval:
 
     Every block of samples is on disk before the next is drawn: the same command goes on where an
     interrupted one stopped, and more --samples add to those that are there.
+
     Example: fgrpo-bench eval --model Qwen/Qwen2.5-7B --task math500 aime24 --samples 256
 
-    Example: fgrpo-bench eval --model models/smollm2 --task arith --samples 16
+    Example: fgrpo-bench eval --model models/smollm2-135m-instruct --task arith --samples 16
     """
 
     model: Annotated[str, arg(metavar="M")]

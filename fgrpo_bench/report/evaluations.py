@@ -102,7 +102,7 @@ def _rows(found: Found, ks: Sequence[int]) -> list[tuple[str, ...]]:
     ends = (
         f"{outcomes['truncated'] / total:.1%}",
         f"{outcomes['no_answer'] / total:.1%}",
-        f"{results.tokens / total:.1f}",
+        "–" if results.tokens is None else f"{results.tokens / total:.1f}",
     )
     rows = [_row(results.task, found.problems, ks, ends)]
     for name, part in found.problems.groupby("stratum", sort=False):

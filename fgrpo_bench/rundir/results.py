@@ -59,7 +59,7 @@ class Evaluation(_Record):
     """What an evaluation of one task found.
 
     ``distinct`` is the mean number of different right answers found to a problem, over all and by
-    stratum; ``tokens`` the length of all responses together.
+    stratum; ``tokens`` the length of all responses together, None where it is not known.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -72,7 +72,7 @@ class Evaluation(_Record):
     benchmarks: list[BenchmarkResult]
     distinct: dict[str, float]
     outcomes: dict[str, int]
-    tokens: int
+    tokens: int | None
 
 
 _Kind = TypeVar("_Kind", Results, Evaluation)

@@ -164,7 +164,7 @@ def _manifest(task: Task, engine: Engine, wanted: Wanted, config: dict[str, Any]
 def _problems(task: Task, tally: Tally) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "benchmark": task.name,
+            "benchmark": task.benchmark,
             "problem_id": [problem.problem_id for problem in task.problems],
             "stratum": [problem.stratum for problem in task.problems],
             "stage": STAGE,
@@ -183,7 +183,7 @@ def _results(
     config: dict[str, Any],
     problems: pd.DataFrame,
     tally: Tally,
-    tokens: int,
+    tokens: int | None,
 ) -> Evaluation:
     strata = problems.groupby("stratum", sort=False)
     parts = [(None, problems), *((str(name), rows) for name, rows in strata)]
@@ -194,7 +194,7 @@ def _results(
         sampling=config["sampling"],
         seed=config["seed"],
         grader=BENCHMARKS[task.benchmark].grader,
-        benchmarks=[_benchmark(task.name, name, rows) for name, rows in parts],
+        benchmarks=[_benchmark(task.benchmark, name, rows) for name, rows in parts],
         distinct={name or "all": float(rows["distinct"].mean()) for name, rows in parts},
         outcomes={name: tally.outcomes[name] for name in OUTCOMES},
         tokens=tokens,

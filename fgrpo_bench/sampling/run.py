@@ -92,9 +92,10 @@ class Sampling:
             on_block(stored)
 
     @property
-    def tokens(self) -> int:
-        """Tokens of all responses that are there."""
-        return sum(stored.tokens for stored in self.stored)
+    def tokens(self) -> int | None:
+        """Tokens of all responses that are there, None where an engine could not tell."""
+        counts = [stored.tokens for stored in self.stored]
+        return None if None in counts else sum(filter(None, counts))
 
     @property
     def equal_share(self) -> float:

@@ -48,13 +48,13 @@ class Stored:
         block: which samples of which problems.
         path: its file.
         traces: of each problem what ``repeats`` keeps of its samples.
-        tokens: sum of the responses' lengths.
+        tokens: sum of the responses' lengths, None where the engine could not tell.
     """
 
     block: Block
     path: Path
     traces: list[list[Any]]
-    tokens: int
+    tokens: int | None
 
 
 def write_block(
@@ -88,9 +88,10 @@ def write_block(
         pa.array(np.repeat(seeds, each), pa.int64()),
     ]
     table = pa.Table.from_arrays(arrays, schema=SAMPLES)
-    stored = Stored(block, folder / f"{block.name}.parquet", traces, sum(tokens))
+    total = None if None in tokens else sum(tokens)
+    stored = Stored(block, folder / f"{block.name}.parquet", traces, total)
     content = {"fingerprint": fingerprint, "block": block.name}
-    write_table(stored.path, table, content | {"traces": traces, "tokens": stored.tokens})
+    write_table(stored.path, table, content | {"traces": traces, "tokens": total})
     return stored
 
 
