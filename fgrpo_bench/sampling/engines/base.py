@@ -67,9 +67,7 @@ class Engine(Protocol):
     block_rows: int
     identity: dict[str, Any]
 
-    def generate(
-        self, requests: Sequence[Request], settings: Settings
-    ) -> list[list[Completion]]:
+    def generate(self, requests: Sequence[Request], settings: Settings) -> list[list[Completion]]:
         """Return the n completions of every request, in order.
 
         The result is a function of the arguments alone, as far as the hardware allows: equal

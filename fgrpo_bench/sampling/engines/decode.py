@@ -42,9 +42,7 @@ class Sample:
 
 
 @torch.inference_mode()
-def decode(
-    model: Any, samples: Sequence[Sample], settings: Settings, ends: frozenset[int]
-) -> None:
+def decode(model: Any, samples: Sequence[Sample], settings: Settings, ends: frozenset[int]) -> None:
     """Decode samples together until each has ended.
 
     Every distinct prompt goes through the model once, and its keys and values are then copied to

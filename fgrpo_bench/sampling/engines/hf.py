@@ -51,9 +51,7 @@ class HFEngine:
         self._ends = end_tokens(self._model.generation_config, self._tokenizer)
         self._context = getattr(config.get_text_config(), "max_position_embeddings", None)
 
-    def generate(
-        self, requests: Sequence[Request], settings: Settings
-    ) -> list[list[Completion]]:
+    def generate(self, requests: Sequence[Request], settings: Settings) -> list[list[Completion]]:
         """Return the n completions of every request, in order.
 
         Raises:
@@ -73,7 +71,9 @@ class HFEngine:
                 [Sample(self._tokenizer, prompt, request.seed, i, settings) for i in range(drawn)]
             )
         # prompts of one length need no padding, and the longest first: memory ends now or never
-        rows = sorted((sample for group in groups for sample in group), key=lambda s: -len(s.prompt))
+        rows = sorted(
+            (sample for group in groups for sample in group), key=lambda s: -len(s.prompt)
+        )
         for start in range(0, len(rows), self._batch_size):
             try:
                 decode(self._model, rows[start : start + self._batch_size], settings, self._ends)

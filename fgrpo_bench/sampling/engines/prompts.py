@@ -40,7 +40,9 @@ def chat(tokenizer: Any, messages: tuple[dict[str, str], ...], template: dict[st
             list(messages), tokenize=False, add_generation_prompt=True, **template
         )
     except TemplateError as error:
-        raise UserError(f"the model's chat template refuses a prompt: {quoted(str(error))}") from None
+        raise UserError(
+            f"the model's chat template refuses a prompt: {quoted(str(error))}"
+        ) from None
     return str(text)
 
 
