@@ -73,7 +73,7 @@ class OpenAIEngine:
     """
 
     name = "openai"
-    family = None
+    family: str | None = None
 
     def __init__(self, model: str, base_url: str, arguments: Mapping[str, str]) -> None:
         self._options = read_options(OpenAIOptions, self.name, arguments)

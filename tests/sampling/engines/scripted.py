@@ -34,7 +34,7 @@ def send(handler: BaseHTTPRequestHandler, status: int, text: str, **headers: str
 
 def answer(body: Body, n: int | None = None, finish: str = "stop") -> str:
     """Choices that show which sample of which seed they are."""
-    texts = [f"{body['seed']}/{i}" for i in range(body["n"] if n is None else n)]
+    texts = [f"{body['seed']}/{i}" for i in range(body.get("n", 1) if n is None else n)]
     choices: list[Body] = [
         {
             "index": i,
