@@ -17,6 +17,45 @@ _CONTENT: Final = (
 )
 _HUB_NAME: Final = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
 _FAMILIES: Final = {"qwen2": "qwen2.5", "qwen3": "qwen3", "llama": "llama"}
+_OPERATIONAL: Final = {
+    "batch_size",
+    "max_batch_size",
+    "device",
+    "device_map",
+    "parallelize",
+    "num_concurrent",
+    "max_retries",
+    "timeout",
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "data_parallel_size",
+    "enable_expert_parallel",
+    "distributed_executor_backend",
+    "gpu_memory_utilization",
+    "kv_cache_memory_bytes",
+    "swap_space",
+    "cpu_offload_gb",
+    "max_num_seqs",
+    "max_num_batched_tokens",
+    "max_model_len",
+    "max_length",
+    "block_size",
+    "enable_prefix_caching",
+    "enable_chunked_prefill",
+    "async_scheduling",
+    "enforce_eager",
+    "compilation_config",
+    "disable_custom_all_reduce",
+    "disable_log_stats",
+    "max_parallel_loading_workers",
+    "load_format",
+    "download_dir",
+    "cache_dir",
+    "use_tqdm_on_load",
+    "verify_certificate",
+    "ca_cert_path",
+}
+_PRIVATE: Final = re.compile("url|header|auth|key|secret|password|hf_token")
 
 
 def find(model: str) -> Path | None:
@@ -86,12 +125,18 @@ def unreadable(model: str, error: Exception) -> UserError:
     return UserError(f"{where} cannot be loaded ({reason}); {mend}")
 
 
-def nameless(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with every existing path cut to its last component."""
-    return {key: _nameless(value) for key, value in arguments.items()}
+def deciding(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those engine arguments that may decide the distribution.
+
+    What only says how the work is spread, where it is done or who asks is left out; an argument
+    that nobody here knows is kept, so that unlike samples are never taken for like. Of a path
+    the last component remains.
+    """
+    kept = {key: value for key, value in arguments.items() if key not in _OPERATIONAL}
+    return {key: _nameless(value) for key, value in kept.items() if not _PRIVATE.search(key)}
 
 
 def _nameless(value: Any) -> Any:
-    if isinstance(value, str) and len(value) < 4096 and "\0" not in value and Path(value).exists():
-        return Path(value).resolve().name
+    if isinstance(value, str) and (value[:1] in "/~" or "\\" in value or Path(value).is_dir()):
+        return Path(value).name
     return value

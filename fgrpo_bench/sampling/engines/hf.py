@@ -109,7 +109,7 @@ def _load(model: str, options: HFOptions) -> tuple[Any, Any]:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(source)
-        loaded = transformers.AutoModelForCausalLM.from_pretrained(
+        loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
             source, dtype=options.dtype, use_safetensors=True
         )
     except Exception as error:  # loaders raise whatever a file of theirs makes them raise

@@ -33,7 +33,7 @@ def chat(tokenizer: Any, messages: tuple[dict[str, str], ...], template: dict[st
 
     if not tokenizer.chat_template:
         raise UserError(
-            "the model has no chat template: take the task's completion variant, or a model with one"
+            "the model has no chat template: take one that has, or the task's completion variant"
         )
     try:
         text = tokenizer.apply_chat_template(
