@@ -142,7 +142,7 @@ def generate(seed: int = 0, per_level: int = PER_LEVEL) -> list[dict[str, Any]]:
         per_level: problems of each level of each kind.
 
     >>> generate()[0]["prompt"].splitlines()[-2:]
-    ['68 + 19 = 87', '5 + 9 =']
+    ['68 + 19 = 87', '8 + 8 =']
     """
     rows = []
     for name, kind in KINDS.items():

@@ -29,9 +29,7 @@ def test_the_right_answers_are_those_that_enumeration_finds():
     for row in ROWS:
         right = answers(row["question"])
         said = {
-            n
-            for n in range(-50, 2500)
-            if arith.grade(row, f" {n}", "stop") == ("correct", str(n))
+            n for n in range(-50, 2500) if arith.grade(row, f" {n}", "stop") == ("correct", str(n))
         }
         assert said == right, row["question"]
         assert row["right"] == len(right)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -12,6 +13,7 @@ from fgrpo_bench.errors import UserError
 from fgrpo_bench.grading.outcomes import Verdict
 from tests.benchmarks.layouts import LAYOUTS
 
+ROOT = Path(__file__).resolve().parents[2]
 MATH = ["math500", "aime24", "aime25", "amc23", "minerva", "olympiadbench"]
 HUB_ROWS = {
     "math500": 500, "aime24": 30, "aime25": 30, "amc23": 40, "minerva": 272,
@@ -73,7 +75,8 @@ def test_names_are_resolved_in_order_and_once():
 
 
 @pytest.mark.parametrize(
-    ("name", "near"), [("maht500", "math500"), ("papre", "paper"), ("ifeval_qwen2", "ifeval_qwen2.5")]
+    ("name", "near"),
+    [("maht500", "math500"), ("papre", "paper"), ("ifeval_qwen2", "ifeval_qwen2.5")],
 )
 def test_a_misspelt_name_is_answered_with_the_right_one(name, near):
     with pytest.raises(UserError, match=f"no task '{name}': did you mean '{near}'"):
@@ -171,6 +174,19 @@ def test_missing_sentence_data_are_said_once(monkeypatch, caplog):
         verdict = BENCHMARKS["ifeval"].grade(doc, "One. Two.", "stop")
         assert verdict == Verdict("grader_error", None)
     assert caplog.text.count("nltk.downloader punkt_tab") == 1
+
+
+def test_the_first_grade_asks_for_no_download():
+    code = (
+        "import socket\n"
+        "def refuse(*_, **__): raise SystemExit('network')\n"
+        "socket.getaddrinfo = socket.create_connection = refuse\n"
+        "from fgrpo_bench.benchmarks.registry import BENCHMARKS\n"
+        "from tests.benchmarks.layouts import LAYOUTS\n"
+        "print(BENCHMARKS['ifeval'].grade(LAYOUTS['ifeval'][0], 'three words here', 'stop').outcome)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert (done.stdout, done.stderr) == ("correct\n", "")
 
 
 def test_a_missing_extra_is_no_verdict(monkeypatch):
