@@ -71,7 +71,7 @@ def multiple(k: int, low: int, high: int) -> Question:
     >>> multiple(7, 20, 50).right  # 21, 28, 35, 42, 49
     5
     """
-    text = f"Multiple of {k} between {low} and {high}:"
+    text = f"Between {low} and {high}, a multiple of {k} is"
     return Question(f"multiple-{k}-{low}-{high}", text, k, low, high)
 
 
@@ -95,9 +95,9 @@ def _larger(draw: np.random.Generator, level: int) -> Question:
 
 
 def _multiple(draw: np.random.Generator, level: int) -> Question:
-    k = int(draw.integers(*((3, 6) if level == 1 else (6, 13))))
-    low = int(draw.integers(10, 50))
-    high = low + int(draw.integers(4, 10)) * k
+    k = int(draw.integers(*((2, 6) if level == 1 else (6, 10))))
+    low = int(draw.integers(10, 51))
+    high = low + int(draw.integers(5 * k, 10 * k + 1))
     # neither end is a multiple: "between" would leave open whether it counts
     return multiple(k, low + (low % k == 0), high - (high % k == 0))
 
@@ -127,7 +127,7 @@ KINDS: Final[dict[str, Kind]] = {
                 (3, 10, 40, 21),
                 (7, 30, 80, 56),
                 (5, 41, 99, 75),
-                (8, 17, 70, 32),
+                (4, 17, 70, 32),
             )
         ),
     ),
@@ -142,7 +142,7 @@ def generate(seed: int = 0, per_level: int = PER_LEVEL) -> list[dict[str, Any]]:
         per_level: problems of each level of each kind.
 
     >>> generate()[0]["prompt"].splitlines()[-2:]
-    ['68 + 19 = 87', '5 + 9 =']
+    ['68 + 19 = 87', '8 + 8 =']
     """
     rows = []
     for name, kind in KINDS.items():

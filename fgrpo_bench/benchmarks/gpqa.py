@@ -20,7 +20,7 @@ def order(question: str) -> list[int]:
     """Return which of ``CHOICES`` stands at A, B, C and D: by a hash of the question.
 
     >>> order("Which way is up?")
-    [1, 2, 3, 0]
+    [0, 2, 1, 3]
     """
 
     def key(place: int) -> bytes:

@@ -42,11 +42,16 @@ def grade(doc: dict[str, Any], response: str, finish: Finish) -> Verdict:
 
 @cache
 def _checkers() -> Any:
-    # on its first import lm-eval tries to download NLTK's data, and prints how that went
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        from langdetect import DetectorFactory
-        from lm_eval.tasks.ifeval import utils
+    import nltk
+    from langdetect import DetectorFactory
 
+    # the checkers' import would download NLTK's data unasked, in every process that grades
+    download, nltk.download = nltk.download, lambda *_: False
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            from lm_eval.tasks.ifeval import utils
+    finally:
+        nltk.download = download
     DetectorFactory.seed = 0  # unseeded, a text's language changes from call to call
     return utils
 

@@ -44,8 +44,9 @@ def _parquet(path: Path) -> Any:
     import pyarrow.parquet as pq
     from datasets.table import InMemoryTable
 
-    # what another program wrote about the columns may not fit them: only the columns are read
-    return InMemoryTable(pq.read_table(path).replace_schema_metadata(None))
+    with path.open("rb") as stream:
+        # what another program noted about the columns may not fit them: it is left out
+        return InMemoryTable(pq.read_table(stream).replace_schema_metadata(None))
 
 
 def _jsonl(path: Path) -> Any:
