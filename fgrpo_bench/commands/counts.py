@@ -31,6 +31,7 @@ def report_counts(
     read: Sequence[Counts],
     out: Path,
     first: Sequence[Grid] = (),
+    remarks: Sequence[str] = (),
     about: Sequence[dict[str, Any]] = (),
 ) -> None:
     """Compare evaluations by their counts, all with the first, and write the report into ``out``.
@@ -39,6 +40,7 @@ def report_counts(
         read: the evaluations.
         out: folder of the report, made if need be.
         first: tables to show before the others.
+        remarks: what a reader must know of those.
         about: manifests of the evaluations, where there are any.
 
     Raises:
@@ -56,7 +58,7 @@ def report_counts(
         figure = save_figure(evidence(read, bands, pairs, ks), out, "pass_at_k")
     grids = [*first, curves_grid(read, bands, ks), *map(findings_grid, pairs), split_grid(read, ks)]
     answers = [line for pair in pairs for line in answer(pair)]
-    remarks = notes(read, ks)
+    remarks = [*remarks, *notes(read, ks)]
     write_bytes(out / "report.md", _report(answers, grids, figure, remarks).encode())
     _write_tables(read, bands, pairs, ks, out)
     sources = {"counts": _sources(read), "evaluations": list(about)}

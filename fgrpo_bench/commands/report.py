@@ -8,7 +8,12 @@ from fgrpo_bench.commands.progress import say
 from fgrpo_bench.errors import UserError, shown
 from fgrpo_bench.report.collect import Comparison, compare, find_runs, search
 from fgrpo_bench.report.counts import read_counts
-from fgrpo_bench.report.evaluations import counts_of, find_evaluations, summary_grid
+from fgrpo_bench.report.evaluations import (
+    SUMMARY_NOTE,
+    counts_of,
+    find_evaluations,
+    summary_grid,
+)
 from fgrpo_bench.report.figures import save_figures
 from fgrpo_bench.report.tables import long_table, markdown, print_tables, title
 from fgrpo_bench.rundir.atomic import write_bytes
@@ -62,7 +67,7 @@ def _report_evaluations(paths: Sequence[Path], out: Path) -> bool:
     from fgrpo_bench.commands.counts import report_counts
 
     manifests = [read_manifest(one.directory) for one in found]
-    report_counts(counts_of(found), out, [summary_grid(found)], manifests)
+    report_counts(counts_of(found), out, [summary_grid(found)], [SUMMARY_NOTE], manifests)
     return True
 
 

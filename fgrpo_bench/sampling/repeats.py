@@ -68,7 +68,8 @@ class Repeats:
                 raise UserError(
                     f"samples from number {start} on repeat those from number {other}, text by "
                     f"text, in {len(log_probabilities)} of {len(problems)} problems of a block: "
-                    "the engine ignores the seed. Set a seed per request, or n_per_request=1"
+                    "the engine ignores the seed; with a server try --engine-arg n_per_request=1, "
+                    "or take another engine"
                 )
 
     @property

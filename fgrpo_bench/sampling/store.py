@@ -163,8 +163,8 @@ def read_content(path: Path, columns: Sequence[str]) -> tuple[dict[str, Any], in
     if missing := [name for name in columns if name not in names]:
         raise fault(path, f"no column {', '.join(map(repr, missing))}; {_AGAIN}")
     try:
-        content = json.loads((footer.metadata or {})[_KEY])
-    except (KeyError, ValueError):
+        content = dict(json.loads((footer.metadata or {})[_KEY]))
+    except (KeyError, ValueError, TypeError):
         raise fault(path, "not written by fgrpo-bench eval; move it elsewhere") from None
     if content.get("schema") != SCHEMA:
         raise fault(path, f"schema {quoted(content.get('schema'))}; this version reads {SCHEMA}")
