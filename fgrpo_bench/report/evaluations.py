@@ -18,9 +18,9 @@ from fgrpo_bench.stats.pass_at_k import pass_at_k
 _COLUMNS: Final = ("benchmark", "problem_id", "stratum", "n", "c", "distinct", "doc_hash")
 _SHOWN_KS: Final = (1, 4, 16, 64, 256, 1024)
 SUMMARY_NOTE: Final = (
-    "What was sampled: the interval of pass@1 is over problems; distinct right is the mean number of "
-    "different right answers found to a problem; truncated (the length limit came before an answer) "
-    "and no answer are shares of all samples; tokens is a sample's mean length."
+    "What was sampled: the interval of pass@1 is over problems; distinct right is the mean number "
+    "of different right answers found to a problem; truncated (the length limit came before an "
+    "answer) and no answer are shares of all samples; tokens is a sample's mean length."
 )
 
 
