@@ -42,26 +42,26 @@ def _load(name: str, benchmark: Benchmark, data: Path | None) -> Task:
     config: dict[str, Any] = manager.task_index[name].cfg or {}
     replaced: dict[str, Any] = {"task": name}
     if data is not None or benchmark.hub is not None:
-        rows = read_file(data) if data else read_hub(benchmark.name, config)
-        check_rows(benchmark, rows, shown(data) if data else config["dataset_path"])
+        rows = read_file(data) if data is not None else read_hub(benchmark.name, config)
+        place = shown(data) if data is not None else config["dataset_path"]
+        check_rows(benchmark, rows, place)
         replaced["custom_dataset"] = lambda **_: {config["test_split"]: rows}
     # within a group a file's settings can be replaced one by one; alone, the others would be lost
     task = manager.load({"group": "fgrpo_bench", "task": [replaced]})["tasks"][name]
-    settings, metadata = task.config.generation_kwargs, task.config.metadata
-    rows = task.eval_docs
+    settings, docs = task.config.generation_kwargs, task.eval_docs
     return Task(
         name=name,
         benchmark=benchmark.name,
-        problems=tuple(_problems(task, benchmark, rows)),
+        problems=tuple(_problems(task, benchmark, docs)),
         stop=tuple(settings["until"]),
         max_tokens=settings["max_gen_toks"],
-        template=dict(metadata.get("chat_template", {})),
-        source=_source(benchmark, config, rows, data),
+        template=dict(task.config.metadata.get("chat_template", {})),
+        source=_source(benchmark, config, docs, data),
     )
 
 
-def _problems(task: Any, benchmark: Benchmark, rows: Any) -> Iterator[Problem]:
-    for index, doc in enumerate(rows):
+def _problems(task: Any, benchmark: Benchmark, docs: Any) -> Iterator[Problem]:
+    for index, doc in enumerate(docs):
         problem = benchmark.problem_id(doc, index)
         yield Problem(problem, _prompt(task, benchmark, doc), doc, benchmark.stratum(doc))
 

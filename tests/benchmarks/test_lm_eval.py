@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from hashlib import sha256
 
+import datasets
 import pytest
 import yaml
 from lm_eval import simple_evaluate
@@ -15,7 +16,7 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from fgrpo_bench.benchmarks.load import load_task
-from fgrpo_bench.benchmarks.registry import BENCHMARKS, tasks_folder
+from fgrpo_bench.benchmarks.registry import BENCHMARKS, GROUPS, tasks_folder
 from fgrpo_bench.report.lm_eval_samples import read_samples
 from tests.benchmarks.layouts import LAYOUTS, write
 
@@ -109,6 +110,25 @@ def test_counts_are_read_where_every_problem_is_all_right_or_all_wrong():
     verdicts = lm_eval_hooks.math500(doc, [[RIGHT["math500"](doc)] * 3])
     assert verdicts == {"correct": [1, 1, 1]}
     assert lm_eval_hooks.share_right([[1, 1, 1], [0, 0, 1]]) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_our_groups_are_lm_evals_too(group, monkeypatch):
+    layouts = {each.hub: LAYOUTS[each.name] for each in BENCHMARKS.values() if each.hub}
+
+    def load_dataset(path, name=None, revision=None):
+        assert len(revision) == 40
+        rows = datasets.Dataset.from_list(layouts[path])
+        return {"train": rows, "test": rows}
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    manager = TaskManager(include_path=str(tasks_folder()), include_defaults=False)
+    found = manager.load(f"fgrpo_{group}")["tasks"]
+    assert tuple(found) == GROUPS[group]
+    for task in found.values():
+        doc, responses = task.eval_docs[0], ["", "\\boxed{?}"]
+        verdicts = task.process_results(doc, [responses])["correct"]
+        assert verdicts == [0, 0]
 
 
 def test_the_command_line_of_lm_eval_runs_our_tasks_from_anywhere(tmp_path):

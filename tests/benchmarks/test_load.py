@@ -109,6 +109,18 @@ def test_the_hash_of_the_rows_follows_what_prompts_and_grades_depend_on(tmp_path
     assert len({digest(), digest(answer="1"), digest(problem="?"), digest(unique_id="x")}) == 4
 
 
+def test_keys_written_as_null_hash_like_keys_left_out(tmp_path):
+    full = [
+        {**row, "kwargs": [{"end_phrase": None, **kwargs} for kwargs in row["kwargs"]]}
+        for row in LAYOUTS["ifeval"]
+    ]
+    hashes = {
+        load_task("ifeval", write(tmp_path, "ifeval", rows)).source["rows_sha256"]
+        for rows in (full, LAYOUTS["ifeval"])
+    }
+    assert len(hashes) == 1
+
+
 def test_missing_keys_of_nested_records_become_none_as_on_the_hub(tmp_path):
     task = load_task("ifeval", write(tmp_path, "ifeval"))
     assert task.problems[0].doc["kwargs"] == [
