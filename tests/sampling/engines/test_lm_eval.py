@@ -147,7 +147,8 @@ def test_greedy_text_is_that_of_our_engine(transformers: LMEvalEngine, llama: Pa
             "template": {"mood": "glad"},
         }
         theirs = tiny.sample(transformers, 2, **changes)
-        assert [c.text for c in theirs] == [c.text for c in tiny.sample(ours, 2, **changes)]
+        texts = [c.text.rstrip("\N{REPLACEMENT CHARACTER}") for c in theirs]
+        assert texts == [c.text for c in tiny.sample(ours, 2, **changes)]
     assert transformers.family == "llama"
     assert transformers.identity["sha256"] == ours.identity["sha256"]
     assert transformers.identity["dtype"] == "float32"
