@@ -41,6 +41,14 @@ def test_the_first_stop_in_the_text_counts() -> None:
     assert grow("a b c", "c", "b", "zzz") == ("a ", 3, True)
 
 
+def test_the_first_of_two_stops_in_one_token_counts() -> None:
+    growing = Growing(WORDS, [], ("ps", "um"))
+    token = WORDS.convert_tokens_to_ids("Ġjumps")
+    assert token is not None
+    assert growing.add(token)
+    assert growing.end() == " j"
+
+
 def test_a_text_before_the_stop_alone_is_empty() -> None:
     assert grow("\n1", "\n") == ("", 1, True)
 
