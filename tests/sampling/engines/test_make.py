@@ -83,7 +83,7 @@ def test_identity_is_the_content_and_not_the_place(llama: Path, tmp_path: Path) 
     (copy / "README.md").write_text("card")
     assert checkpoint.content_hash(copy) == one.identity["sha256"]
     renamed = shutil.copytree(llama, tmp_path / "renamed")
-    (renamed / "chat_template.jinja").rename(renamed / "other.jinja")
+    (renamed / "chat_template.jinja").rename(renamed / "b.jinja")  # sorts the same
     assert checkpoint.content_hash(renamed) != one.identity["sha256"]
     for name in ("tokenizer_config.json", "config.json", "model.safetensors"):
         changed = shutil.copytree(llama, tmp_path / name)
