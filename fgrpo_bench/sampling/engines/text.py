@@ -40,10 +40,10 @@ class Growing:
         return self._settle(both[len(before) :])
 
     def end(self) -> str:
-        """Return the whole text, with a last character that never became whole."""
+        """Return the whole text; like vLLM, without a last character that never became whole."""
         before, both = self._decode(self._old), self._decode([*self._old, *self._new])
         self._new = []
-        self._settle(both[len(before) :])
+        self._settle(both[len(before) :].rstrip(_BROKEN))
         return self.text
 
     def _settle(self, more: str) -> bool:
@@ -55,4 +55,6 @@ class Growing:
         return bool(found)
 
     def _decode(self, tokens: list[int]) -> str:
-        return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+        # cleaning would take the space before a comma, which the model wrote
+        clean = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+        return str(self._tokenizer.decode(tokens, **clean))

@@ -75,6 +75,13 @@ def test_extreme_numbers_pick_possible_tokens() -> None:
     assert draw(logits, edges, 1.0, 1.0).tolist() == [300, 302]
 
 
+def test_rounding_of_sums_never_passes_the_last_possible_token() -> None:
+    logits = 4 * torch.rand(200_000, 40, generator=torch.Generator().manual_seed(0)).log()
+    logits = torch.nn.functional.pad(logits, (0, 40), value=-torch.inf)
+    last = torch.full((len(logits),), np.nextafter(1.0, 0.0), dtype=torch.float64)
+    assert draw(logits, last, 1.0, 1.0).max() < 40
+
+
 def test_temperature_zero_is_the_most_probable() -> None:
     logits = some_logits(9, 50)
     assert draw(logits, torch.empty(0), 0.0, 0.5).tolist() == logits.argmax(-1).tolist()

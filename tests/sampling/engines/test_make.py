@@ -82,6 +82,9 @@ def test_identity_is_the_content_and_not_the_place(llama: Path, tmp_path: Path) 
     (copy / "optimizer.pt").write_bytes(b"not what it says")
     (copy / "README.md").write_text("card")
     assert checkpoint.content_hash(copy) == one.identity["sha256"]
+    renamed = shutil.copytree(llama, tmp_path / "renamed")
+    (renamed / "chat_template.jinja").rename(renamed / "b.jinja")  # sorts the same
+    assert checkpoint.content_hash(renamed) != one.identity["sha256"]
     for name in ("tokenizer_config.json", "config.json", "model.safetensors"):
         changed = shutil.copytree(llama, tmp_path / name)
         with (changed / name).open("ab") as file:
