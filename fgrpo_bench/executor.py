@@ -45,13 +45,13 @@ def cores() -> int:
 
 
 def run_jobs(
-    jobs: Sequence[Job], on_event: Callable[[Job, Event], None], gpus: Sequence[str] = ()
+    jobs: Sequence[Job], on_event: Callable[[str, Event], None], gpus: Sequence[str] = ()
 ) -> None:
     """Run all jobs, at most one per core or GPU at a time, and pass on what they report.
 
     Args:
         jobs: the work, started in this order.
-        on_event: receives every progress event, in this process.
+        on_event: receives the job's name and every progress event, in this process.
         gpus: the GPUs to share out, one to a worker, who sees no other; none means cores.
 
     Raises:
@@ -71,7 +71,7 @@ def run_jobs(
                 running[job.name] = _start(job, gpu, events), gpu
             job, event = events.get()
             if event["event"] == "progress":
-                on_event(job, event)
+                on_event(job.name, event)
                 continue
             free.append(running.pop(job.name)[1])
             if event["event"] == "killed":

@@ -25,9 +25,9 @@ class Requirement(NamedTuple):
 
 
 def requirements() -> list[Requirement]:
-    """Return all requirements: the core, ``train``, then the other extras; none without metadata.
+    """Return all requirements: core, ``train``, the others, ``dev``; none without metadata.
 
-    torch is in several extras and the first one found is the one advised: hence ``train`` first.
+    Some packages are in several extras and the first one found is the one advised: hence the order.
     ``all`` is left out, it is the others together.
     """
     try:
@@ -35,7 +35,7 @@ def requirements() -> list[Requirement]:
     except PackageNotFoundError:  # a checkout on the path that was never installed
         return []
     known = [item for item in parsed if item.extra != "all" and item.package != "fgrpo-bench"]
-    return sorted(known, key=lambda item: {"": 0, "train": 1}.get(item.extra, 2))
+    return sorted(known, key=lambda item: {"": 0, "train": 1, "dev": 3}.get(item.extra, 2))
 
 
 def parse(text: str) -> Requirement:

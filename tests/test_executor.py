@@ -25,7 +25,7 @@ def job(tmp_path, name="job"):
 def test_events_arrive_and_noise_is_passed_over(tmp_path, monkeypatch):
     scripted(monkeypatch, NOISE + "tell(event='progress', step=3); tell(event='end')")
     seen = []
-    run_jobs([job(tmp_path, str(i)) for i in range(4)], lambda job, event: seen.append(event))
+    run_jobs([job(tmp_path, str(i)) for i in range(4)], lambda name, event: seen.append(event))
     assert seen == [{"event": "progress", "step": 3}] * 4
     assert not list(tmp_path.rglob("worker-*.log"))
 
@@ -72,7 +72,7 @@ def test_gpus_are_shared_out_one_to_a_worker(tmp_path, monkeypatch):
     scripted(monkeypatch, script)
     seen: dict = {}
     jobs = [job(tmp_path, str(index)) for index in range(5)]
-    run_jobs(jobs, lambda job, event: seen.setdefault(job.name, []).append(event), ["0", "3"])
+    run_jobs(jobs, lambda name, event: seen.setdefault(name, []).append(event), ["0", "3"])
     spans = sorted((e[0]["gpu"], e[0]["at"], e[1]["at"]) for e in seen.values())
     assert {gpu for gpu, _, _ in spans} == {"0", "3"}
     for (gpu, _, end), (other, start, _) in pairwise(spans):
@@ -84,7 +84,7 @@ def test_one_bad_job_does_not_stop_the_others(tmp_path, monkeypatch):
     done = []
     jobs = [job(tmp_path, name) for name in ("bad", "a", "b", "c")]
     with pytest.raises(UserError, match="bad: mend"):
-        run_jobs(jobs, lambda job, event: done.append(job.name))
+        run_jobs(jobs, lambda name, event: done.append(name))
     assert sorted(done) == ["a", "b", "c"]
 
 

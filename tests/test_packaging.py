@@ -29,6 +29,9 @@ def test_a_built_wheel_works_in_an_empty_environment_and_directory(tmp_path, mic
     elsewhere.mkdir()
     assert "maze-small" in run(tool, "presets", cwd=elsewhere)
     assert "numpy" in run(tool, "doctor", cwd=elsewhere)
+    place = run(tool, "tasks", cwd=elsewhere).splitlines()[-1].rpartition(": ")[2]
+    assert Path(place).is_relative_to(tmp_path / "venv")
+    assert (Path(place) / "math500" / "math500.yaml").is_file()
     refused = subprocess.run([tool, "run", "--method", "grpo"], cwd=elsewhere, capture_output=True)
     assert refused.returncode == 2
     assert b"pip install 'fgrpo-bench[train]'" in refused.stderr

@@ -9,16 +9,19 @@ from fgrpo_bench.errors import UserError, suggestion
 from fgrpo_bench.rundir.atomic import write_json
 from fgrpo_bench.rundir.manifest import environment, now
 
-BENCHES = ("maze", "stats")
+BENCHES = ("maze", "stats", "sampling")
 
 
-def bench(name: str, preset: str | None, group_size: int | None, json: Path | None) -> None:
+def bench(
+    name: str, preset: str | None, group_size: int | None, model: str | None, json: Path | None
+) -> None:
     """Run the benchmark of that name, print its result, and write it to ``json`` if given.
 
     Args:
-        name: ``maze`` or ``stats``.
+        name: ``maze``, ``stats`` or ``sampling``.
         preset: for ``maze``; None for maze-small.
         group_size: for ``maze``; None for 16.
+        model: for ``sampling``: a checkpoint to measure the hf engine with.
         json: file for everything that was measured.
 
     Raises:
@@ -30,16 +33,24 @@ def bench(name: str, preset: str | None, group_size: int | None, json: Path | No
         raise UserError(f"--json {json}: there is no folder {json.parent}")
     if json is not None and (json.is_dir() or not os.access(json.parent, os.W_OK)):
         raise UserError(f"--json {json}: no file can be written there; choose another place")
-    result = {**_measured(name, preset, group_size), **environment()}
+    result = {**_measured(name, preset, group_size, model), **environment()}
     if json is not None:
         write_json(json, {"schema": 1, "bench": name, "created": now(), **result})
         say(f"written: {json}")
 
 
-def _measured(name: str, preset: str | None, group_size: int | None) -> dict[str, Any]:
+def _measured(
+    name: str, preset: str | None, group_size: int | None, model: str | None
+) -> dict[str, Any]:
+    if name != "maze" and (preset is not None or group_size is not None):
+        raise UserError(f"bench {name} takes no --preset and no --n: leave them out")
+    if name != "sampling" and model is not None:
+        raise UserError(f"bench {name} takes no --model: leave it out")
+    if name == "sampling":
+        from fgrpo_bench.commands.bench_sampling import bench_sampling
+
+        return bench_sampling(model)
     if name == "stats":
-        if preset is not None or group_size is not None:
-            raise UserError("bench stats takes no --preset and no --n: leave them out")
         from fgrpo_bench.commands.bench_stats import bench_stats
 
         return bench_stats()

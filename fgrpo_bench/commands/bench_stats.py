@@ -32,17 +32,18 @@ def targets(
     slowest = max(tests.values(), key=lambda test: test["seconds"])
     apart = max(test["standard_errors_apart"] for test in tests.values())
     return {
-        "pass@k, ms": _target(1000 * curve["seconds"], at_most=20),
-        "pass@k, times the loop": _target(curve["speedup"]["median"], at_least=100),
-        "pass@k, relative error": _target(curve["relative_error"], at_most=1e-14),
-        "m-out-of-n, s": _target(slowest["seconds"], at_most=1),
-        "m-out-of-n, times the draws": _target(slowest["speedup"]["median"], at_least=5),
-        "m-out-of-n, standard errors from the draws": _target(apart, at_most=4),
-        "bootstrap, s": _target(bootstrap["seconds"], at_most=1.5),
+        "pass@k, ms": target(1000 * curve["seconds"], at_most=20),
+        "pass@k, times the loop": target(curve["speedup"]["median"], at_least=100),
+        "pass@k, relative error": target(curve["relative_error"], at_most=1e-14),
+        "m-out-of-n, s": target(slowest["seconds"], at_most=1),
+        "m-out-of-n, times the draws": target(slowest["speedup"]["median"], at_least=5),
+        "m-out-of-n, standard errors from the draws": target(apart, at_most=4),
+        "bootstrap, s": target(bootstrap["seconds"], at_most=1.5),
     }
 
 
-def _target(measured: float, at_most: float | None = None, at_least: float | None = None) -> Target:
+def target(measured: float, at_most: float | None = None, at_least: float | None = None) -> Target:
+    """Judge a measurement by the bound it is held to."""
     if at_most is not None:
         return {"at_most": at_most, "measured": measured, "met": measured <= at_most}
     assert at_least is not None
@@ -66,14 +67,16 @@ def _print(result: dict[str, Any]) -> None:
         f"({least / curve['seconds']:.0%} of its time)"
         f"\nbootstrap: {bootstrap['share_of_peak']:.0%} of the peak of a matrix product\n"
     )
-    for name, target in result["targets"].items():
-        at_most = "at_most" in target
-        bound = target["at_most"] if at_most else target["at_least"]
-        print(
-            f"{name:44}{target['measured']:>10.3g}   "
-            f"{'at most' if at_most else 'at least'} {bound:g}: "
-            f"{'met' if target['met'] else 'missed'}"
+    print_targets(result["targets"])
+
+
+def print_targets(targets: dict[str, Target]) -> None:
+    """Print a line per target: what was measured, the bound, and whether it holds."""
+    for name, one in targets.items():
+        bound = (
+            f"at most {one['at_most']:g}" if "at_most" in one else f"at least {one['at_least']:g}"
         )
+        print(f"{name:44}{one['measured']:>10.3g}   {bound}: {'met' if one['met'] else 'missed'}")
 
 
 def _line(title: str, part: dict[str, Any]) -> None:

@@ -3,11 +3,12 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 
 from fgrpo_bench.commands.progress import say
-from fgrpo_bench.report.counts import Counts, paired, read_counts
+from fgrpo_bench.report.counts import Counts, paired
 from fgrpo_bench.report.evidence import Curves, Pair, common_ks, compare, curves
 from fgrpo_bench.report.evidence_figures import evidence
 from fgrpo_bench.report.evidence_tables import (
@@ -26,17 +27,25 @@ from fgrpo_bench.rundir.atomic import write_bytes
 from fgrpo_bench.rundir.manifest import environment, now, write_manifest
 
 
-def report_counts(arguments: Sequence[str], out: Path) -> None:
+def report_counts(
+    read: Sequence[Counts],
+    out: Path,
+    first: Sequence[Grid] = (),
+    remarks: Sequence[str] = (),
+    about: Sequence[dict[str, Any]] = (),
+) -> None:
     """Compare evaluations by their counts, all with the first, and write the report into ``out``.
 
     Args:
-        arguments: ``NAME=FILE`` each, as in ``read_counts``.
+        read: the evaluations.
         out: folder of the report, made if need be.
+        first: tables to show before the others.
+        remarks: what a reader must know of those.
+        about: manifests of the evaluations, where there are any.
 
     Raises:
-        UserError: files that cannot be used, or that are not about the same problems.
+        UserError: evaluations that are not about the same problems.
     """
-    read = read_counts(arguments)
     paired(read)
     ks = common_ks(read)
     pairs = []
@@ -47,12 +56,13 @@ def report_counts(arguments: Sequence[str], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
         figure = save_figure(evidence(read, bands, pairs, ks), out, "pass_at_k")
-    grids = [curves_grid(read, bands, ks), *map(findings_grid, pairs), split_grid(read, ks)]
+    grids = [*first, curves_grid(read, bands, ks), *map(findings_grid, pairs), split_grid(read, ks)]
     answers = [line for pair in pairs for line in answer(pair)]
-    remarks = notes(read, ks)
+    remarks = [*remarks, *notes(read, ks)]
     write_bytes(out / "report.md", _report(answers, grids, figure, remarks).encode())
     _write_tables(read, bands, pairs, ks, out)
-    write_manifest(out, {"created": now(), **environment(), "counts": _sources(read)})
+    sources = {"counts": _sources(read), "evaluations": list(about)}
+    write_manifest(out, {"created": now(), **environment(), **sources})
     for line in answers:
         print(line)
     for grid in grids:

@@ -17,9 +17,9 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from fgrpo_bench.executor import Event, Job
+from fgrpo_bench.executor import Event
 
-Show = Callable[[Job, Event], None]
+Show = Callable[[str, Event], None]
 _FIGURES = Column(ratio=1, no_wrap=True, overflow="ellipsis")
 _KEYS = (("reward", "reward"), ("active", "active"), ("focal", "focal"), ("clip_fraction", "clip"))
 
@@ -31,26 +31,29 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def progress(steps: int, at_most: bool = False) -> Iterator[Show]:
-    """Show jobs of ``steps`` steps, or of at most so many, while the context lasts."""
+def progress(most: int = 0, at_most: bool = False) -> Iterator[Show]:
+    """Show jobs of ``most`` steps, or of as many as their events tell, while the context lasts.
+
+    With ``at_most`` a job may end before.
+    """
     if sys.stderr.isatty():
-        with live(steps, Console(file=sys.stderr)) as show:
+        with live(most, Console(file=sys.stderr)) as show:
             yield show
     else:
-        yield plain(steps, at_most)
+        yield plain(most, at_most)
 
 
-def plain(steps: int, at_most: bool = False) -> Show:
+def plain(most: int, at_most: bool = False) -> Show:
     """Return a display of one line per event, with the time that a job still needs."""
     begun: dict[str, tuple[int, float]] = {}
 
-    def show(job: Job, event: Event) -> None:
+    def show(name: str, event: Event) -> None:
         if "note" in event:
-            say(f"{job.name}  {event['note']}")
+            say(f"{name}  {event['note']}")
             return
-        step = int(event["step"])
-        first, start = begun.setdefault(job.name, (step, time.monotonic()))
-        parts = [f"{job.name}  step {step}/{steps}", *_words(event)]
+        step, steps = int(event["step"]), int(event.get("steps", most))
+        first, start = begun.setdefault(name, (step, time.monotonic()))
+        parts = [f"{name}  {event.get('unit', 'step')} {step}/{steps}", *_words(event)]
         if step > first:
             pace = (time.monotonic() - start) / (step - first)
             minutes, seconds = divmod(round(pace * (steps - step)), 60)
@@ -62,7 +65,7 @@ def plain(steps: int, at_most: bool = False) -> Show:
 
 
 @contextmanager
-def live(steps: int, console: Console) -> Iterator[Show]:
+def live(most: int, console: Console) -> Iterator[Show]:
     """Keep one line per running job: a bar, the latest figures, and the time left."""
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -75,14 +78,14 @@ def live(steps: int, console: Console) -> Iterator[Show]:
     tasks: dict[str, TaskID] = {}
     with Progress(*columns, console=console, expand=True) as display:
 
-        def show(job: Job, event: Event) -> None:
-            if job.name not in tasks:
-                tasks[job.name] = display.add_task(job.name, total=steps, words="")
+        def show(name: str, event: Event) -> None:
+            if name not in tasks:
+                tasks[name] = display.add_task(name, total=event.get("steps", most), words="")
             if "note" in event:
-                display.update(tasks[job.name], words=event["note"])
+                display.update(tasks[name], words=event["note"])
                 return
             words = " ".join(_words(event)[::-1])
-            display.update(tasks[job.name], completed=int(event["step"]), words=words)
+            display.update(tasks[name], completed=int(event["step"]), words=words)
 
         yield show
 

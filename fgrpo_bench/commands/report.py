@@ -5,8 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from fgrpo_bench.commands.progress import say
-from fgrpo_bench.errors import UserError
-from fgrpo_bench.report.collect import Comparison, compare, find_runs
+from fgrpo_bench.errors import UserError, shown
+from fgrpo_bench.report.collect import Comparison, compare, find_runs, search
+from fgrpo_bench.report.counts import read_counts
+from fgrpo_bench.report.evaluations import (
+    SUMMARY_NOTE,
+    counts_of,
+    find_evaluations,
+    summary_grid,
+)
 from fgrpo_bench.report.figures import save_figures
 from fgrpo_bench.report.tables import long_table, markdown, print_tables, title
 from fgrpo_bench.rundir.atomic import write_bytes
@@ -32,13 +39,36 @@ def report(paths: Sequence[Path], counts: Sequence[str], paper: bool, out: Path)
     if counts:
         from fgrpo_bench.commands.counts import report_counts
 
-        report_counts(counts, out)
+        report_counts(read_counts(counts), out)
     elif paper:
         from fgrpo_bench.commands.paper import report_paper
 
         report_paper(paths or ([_RUNS] if _RUNS.is_dir() else []), out)
-    else:
+    elif not _report_evaluations(paths, out):
         _report_runs(paths or [_RUNS], out)
+
+
+def _report_evaluations(paths: Sequence[Path], out: Path) -> bool:
+    """Report what evaluations there are at these paths; say whether there were any.
+
+    Raises:
+        UserError: evaluations beside runs, or none that is finished.
+    """
+    found, unfinished = find_evaluations(path for path in paths if path.is_dir())
+    if not found and not unfinished:
+        return False
+    runs, going_on = search(paths)
+    if runs or going_on:
+        raise UserError("runs and evaluations in one report: name only the one or the other kind")
+    for directory in unfinished:
+        say(f"left out, since not finished: {shown(directory)}")
+    if not found:
+        raise UserError("no evaluation is finished: run the same fgrpo-bench eval again")
+    from fgrpo_bench.commands.counts import report_counts
+
+    manifests = [read_manifest(one.directory) for one in found]
+    report_counts(counts_of(found), out, [summary_grid(found)], [SUMMARY_NOTE], manifests)
+    return True
 
 
 def _report_runs(paths: Sequence[Path], out: Path) -> None:

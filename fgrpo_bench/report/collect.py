@@ -189,7 +189,8 @@ def _config(directory: Path) -> dict[str, Any] | None:
         value = json.loads((directory / "config.json").read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return completed(value) if isinstance(value, dict) and "experiment" in value else None
+    known = isinstance(value, dict) and value.get("experiment") == "maze"
+    return completed(value) if known else None
 
 
 def _settings(config: dict[str, Any]) -> dict[str, Any]:

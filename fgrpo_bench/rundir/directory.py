@@ -19,6 +19,7 @@ def inspect(
     directory: Path,
     config: dict[str, Any],
     complete: Callable[[dict[str, Any]], dict[str, Any]] = lambda there: there,
+    remedy: str = "use --force to start over, or another --out",
 ) -> State:
     """Return how far the run with this configuration got here.
 
@@ -26,6 +27,7 @@ def inspect(
         directory: the place.
         config: the configuration.
         complete: adds to what is there the defaults of keys that are younger.
+        remedy: what to do about another configuration or a damaged one.
 
     Raises:
         UserError: the place holds another configuration, or something that is no run.
@@ -44,58 +46,77 @@ def inspect(
             f"{directory} cannot be made: a file is in the way; choose another --out"
         ) from None
     except (OSError, ValueError):
-        raise UserError(
-            f"{directory}/config.json cannot be read; use --force to start over"
-        ) from None
+        raise UserError(f"{directory}/config.json cannot be read; {remedy}") from None
     if isinstance(there, dict):
         there = complete(there)
     if there != config:
-        keys = ", ".join(_changed(there, config)) or "its form"
+        keys = ", ".join(differing_keys(there, config))
         raise UserError(
-            f"{directory} holds a run with another configuration ({keys} differ): "
-            "use --force to start over, or another --out"
+            f"{directory} holds a run with another configuration ({keys} differ): {remedy}"
         )
     return "finished" if (directory / "results.json").exists() else "started"
 
 
 def _early(name: str) -> bool:
     """Whether a file may lie in a run directory before ``config.json`` does."""
-    return name == "lock" or name.startswith("worker-") or name.endswith(".tmp")
+    return name.startswith(("lock", "worker-")) or name.endswith(".tmp")
 
 
-def _changed(there: Any, ours: Any, prefix: str = "") -> list[str]:
+def differing_keys(there: Any, ours: Any, prefix: str = "") -> list[str]:
+    """Return the names of what differs between two nested records.
+
+    >>> differing_keys({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2})
+    ['a.b']
+    """
     if not isinstance(there, dict) or not isinstance(ours, dict):
-        return [prefix.rstrip(".")] if there != ours else []
+        return [prefix.rstrip(".") or "its form"] if there != ours else []
     return [
         key
         for name in sorted(there.keys() | ours.keys())
-        for key in _changed(there.get(name), ours.get(name), f"{prefix}{name}.")
+        for key in differing_keys(there.get(name), ours.get(name), f"{prefix}{name}.")
     ]
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
+def locked(directory: Path, part: str | None = None) -> Iterator[None]:
     """Hold a directory's lock, made if need be; it falls when the process ends, however it ends.
 
+    Args:
+        directory: the place.
+        part: the part of it to work on, beside processes with other parts; None for all of it.
+
     Raises:
-        UserError: another process holds it.
+        UserError: another process holds it, or the same part.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / "lock", "a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"another process is working in {directory}; wait for it") from None
+    exclusive, shared = fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_SH | fcntl.LOCK_NB
+    locks = {"lock": exclusive} if part is None else {"lock": shared, f"lock-{part}": exclusive}
+    with ExitStack() as held:
+        for name, kind in locks.items():
+            file = held.enter_context(open(directory / name, "a"))
+            try:
+                fcntl.flock(file, kind)
+            except BlockingIOError:
+                raise UserError(f"another process is working in {directory}; wait for it") from None
         yield
 
 
-def begin(directory: Path, config: dict[str, Any]) -> None:
-    """Record the configuration, after which the directory belongs to it.
+def begin(
+    directory: Path,
+    config: dict[str, Any],
+    folders: Sequence[str] = ("checkpoints",),
+    alone: bool = True,
+) -> None:
+    """Record the configuration, after which the directory belongs to it, and make its folders.
 
-    The lock must be held: temporary files and empty logs that a killed process left are removed.
+    The lock must be held. Temporary files and empty logs that a killed process left are removed,
+    if no other process works on a part of it.
     """
     write_json(directory / "config.json", config)
-    (directory / "checkpoints").mkdir(exist_ok=True)
+    for folder in folders:
+        (directory / folder).mkdir(exist_ok=True)
+    if not alone:
+        return
     for leftover in directory.rglob(".*.tmp"):
         leftover.unlink()
     for log in directory.glob("worker-*.log"):

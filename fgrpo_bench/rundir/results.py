@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -55,7 +55,30 @@ class Results(_Record):
     outcomes: dict[str, int]
 
 
-def write_results(directory: Path, results: Results) -> None:
+class Evaluation(_Record):
+    """What an evaluation of one task found.
+
+    ``distinct`` is the mean number of different right answers found to a problem, over all and by
+    stratum; ``tokens`` the length of all responses together, None where it is not known.
+    """
+
+    schema_version: Literal[1] = SCHEMA
+    task: str
+    engine: str
+    model: dict[str, Any]
+    sampling: dict[str, Any]
+    seed: int
+    grader: str
+    benchmarks: list[BenchmarkResult]
+    distinct: dict[str, float]
+    outcomes: dict[str, int]
+    tokens: int | None
+
+
+_Kind = TypeVar("_Kind", Results, Evaluation)
+
+
+def write_results(directory: Path, results: Results | Evaluation) -> None:
     """Write ``results.json``, the last file of a run: its presence means finished."""
     value = results.model_dump(mode="json")
     write_json(directory / "results.json", {"schema": value.pop("schema_version"), **value})
@@ -67,14 +90,27 @@ def read_results(directory: Path) -> Results:
     Raises:
         UserError: a missing, damaged or newer file, named.
     """
-    path = directory / "results.json"
+    return _read(directory / "results.json", Results, "run it again with --force")
+
+
+def read_evaluation(directory: Path) -> Evaluation:
+    """Read a finished evaluation's ``results.json``.
+
+    Raises:
+        UserError: a missing, damaged or newer file, named.
+    """
+    again = "delete it and run the evaluation again, its samples are kept"
+    return _read(directory / "results.json", Evaluation, again)
+
+
+def _read(path: Path, kind: type[_Kind], again: str) -> _Kind:
     try:
         value = json.loads(path.read_text("utf-8"))
         if value.get("schema") != SCHEMA:
             raise UserError(f"{path} has schema {value.get('schema')}; this version reads {SCHEMA}")
-        return Results(**{k: v for k, v in value.items() if k != "schema"})
+        return kind(**{k: v for k, v in value.items() if k != "schema"})
     except FileNotFoundError:
         raise UserError(f"{path} is missing: the run is not finished; run it again") from None
     except (OSError, ValueError, AttributeError, TypeError, ValidationError) as error:
         reason = str(error).splitlines()[0]
-        raise UserError(f"{path} is damaged ({reason}); run it again with --force") from None
+        raise UserError(f"{path} is damaged ({reason}); {again}") from None

@@ -1,16 +1,14 @@
 """Progress lines: what they show, and the time left."""
 
 from io import StringIO
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
 from fgrpo_bench.commands import progress
-from fgrpo_bench.executor import Job
 
-JOB = Job("fgrpo-n8-g1-s0", "cell", {}, Path())
+JOB = "fgrpo-n8-g1-s0"
 
 
 def test_a_line_has_what_the_run_is_doing(capsys, monkeypatch):
@@ -49,7 +47,7 @@ def test_a_bounded_job_says_so(at_most, text, capsys, monkeypatch):
 def test_a_terminal_gets_one_live_line_per_job():
     out = StringIO()
     console = Console(file=out, force_terminal=True, width=120, color_system=None)
-    other = Job("[red]odd", "cell", {}, Path())
+    other = "[red]odd"
     with progress.live(200, console) as show:
         show(JOB, {"event": "progress", "step": 50, "reward": 0.5, "pass_at_k": {"1": 0.25}})
         show(other, {"event": "progress", "step": 200, "pass_at_k": {"1": 0.75}})

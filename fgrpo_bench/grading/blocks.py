@@ -1,0 +1,112 @@
+"""Grade the blocks of a sample store, and count. Grading never needs the model again."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from fgrpo_bench.benchmarks.problems import Problem
+from fgrpo_bench.config.load import digest
+from fgrpo_bench.errors import UserError
+from fgrpo_bench.grading.outcomes import Verdict
+from fgrpo_bench.sampling.engines.base import Finish
+from fgrpo_bench.sampling.plan import Block
+from fgrpo_bench.sampling.store import Stored, read_block, read_content, write_table
+
+GRADES: Final = pa.schema(
+    [
+        ("problem_id", pa.string()),
+        ("sample", pa.int32()),
+        ("outcome", pa.string()),
+        ("answer", pa.string()),
+        ("grader", pa.string()),
+    ]
+)
+Grade: TypeAlias = Callable[[dict[str, Any], str, Finish], Verdict]
+
+
+class Tally:
+    """Counts over the blocks that were added; it grows with problems and right answers only."""
+
+    def __init__(self, problems: int) -> None:
+        self.n: NDArray[np.int64] = np.zeros(problems, dtype=np.int64)
+        self.c: NDArray[np.int64] = np.zeros(problems, dtype=np.int64)
+        self.outcomes: Counter[str] = Counter()
+        self._right: list[set[str]] = [set() for _ in range(problems)]
+
+    def add(self, block: Block, outcomes: Sequence[str], answers: Sequence[str | None]) -> None:
+        """Count a block's grades, problem after problem."""
+        each = block.stop - block.start
+        right = np.array([outcome == "correct" for outcome in outcomes])
+        self.n[block.first : block.last] += each
+        self.c[block.first : block.last] += right.reshape(-1, each).sum(axis=1)
+        self.outcomes.update(outcomes)
+        for row in np.flatnonzero(right).tolist():
+            if (answer := answers[row]) is not None:
+                self._right[block.first + row // each].add(answer)
+
+    @property
+    def distinct(self) -> NDArray[np.int64]:
+        """Number of different right answers that were found to each problem, [P]."""
+        return np.array([len(answers) for answers in self._right], dtype=np.int64)
+
+
+def grade_block(
+    stored: Stored, problems: Sequence[Problem], folder: Path, grade: Grade, grader: str
+) -> tuple[list[str], list[str | None]]:
+    """Return outcome and answer of each sample of a block, graded now or by an earlier command.
+
+    Args:
+        stored: the block.
+        problems: all problems of the task.
+        folder: where grades are kept, a file per block beside the samples'.
+        grade: takes a problem's row, a response, and how it ended; it does not fail.
+        grader: name and version; grades of another one are replaced.
+
+    Raises:
+        UserError: damaged samples.
+    """
+    path = folder / stored.path.name
+    about = {"grader": grader, "block": stored.block.name, "samples": digest(stored.traces)}
+    if (known := _known(path, about, stored.block.rows)) is not None:
+        return known
+    table = read_block(stored, problems)
+    each = stored.block.stop - stored.block.start
+    verdicts: list[Verdict] = []
+    responses, finishes = table["response"].to_pylist(), table["finish"].to_pylist()
+    for row, problem in enumerate(problems[stored.block.first : stored.block.last]):
+        samples = slice(row * each, (row + 1) * each)
+        pairs = list(zip(responses[samples], finishes[samples], strict=True))
+        once = {pair: grade(problem.doc, *pair) for pair in set(pairs)}
+        verdicts += [once[pair] for pair in pairs]
+    outcomes, answers = map(list, zip(*verdicts, strict=True))
+    columns = [
+        table["problem_id"],
+        table["sample"],
+        pa.array(outcomes, pa.string()),
+        pa.array(answers, pa.string()),
+        pa.array([grader] * len(outcomes), pa.string()),
+    ]
+    write_table(path, pa.Table.from_arrays(columns, schema=GRADES), about)
+    return outcomes, answers
+
+
+def _known(
+    path: Path, about: dict[str, Any], rows: int
+) -> tuple[list[str], list[str | None]] | None:
+    """Return the grades in a file, None if it has not these or is damaged: grades come again."""
+    if not path.exists():
+        return None
+    try:
+        content, found = read_content(path, GRADES.names)
+        if found != rows or any(content.get(key) != value for key, value in about.items()):
+            return None
+        table = pq.read_table(path, page_checksum_verification=True, partitioning=None)
+    except (UserError, OSError, pa.ArrowException):
+        return None
+    return table["outcome"].to_pylist(), table["answer"].to_pylist()

@@ -1,0 +1,125 @@
+"""The plan of an evaluation: which samples of which problems are asked for together.
+
+Blocks lie on a fixed grid of problems x samples. What is missing is always cut along that grid, so
+an interrupted evaluation goes on with the blocks it would have had, and ``--samples`` raised later
+adds blocks without touching those that are there.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fgrpo_bench.rng import stream
+
+UNIT: Final = 64
+_NAME: Final = re.compile(r"p(\d{5,})-(\d{5,})_s(\d{6,})-(\d{6,})", re.ASCII)
+_SEEDS: Final = 2**30
+
+
+class Block(NamedTuple):
+    """Samples ``start`` to ``stop`` of the problems ``first`` to ``last``, both ends exclusive."""
+
+    first: int
+    last: int
+    start: int
+    stop: int
+
+    @property
+    def name(self) -> str:
+        """The name of the block's files, the same wherever it is sampled.
+
+        >>> Block(0, 8, 64, 128).name
+        'p00000-00008_s000064-000128'
+        """
+        return f"p{self.first:05}-{self.last:05}_s{self.start:06}-{self.stop:06}"
+
+    @property
+    def rows(self) -> int:
+        """Number of samples in it."""
+        return (self.last - self.first) * (self.stop - self.start)
+
+
+class Shard(NamedTuple):
+    """Part number ``part``, from 0, of ``parts`` of an evaluation, for several machines."""
+
+    part: int
+    parts: int
+
+
+def block_of(name: str) -> Block | None:
+    """Return the block that a file's name tells, None for a name that is none.
+
+    >>> block_of("p00000-00008_s000064-000128")
+    Block(first=0, last=8, start=64, stop=128)
+    >>> block_of("notes") is None
+    True
+    """
+    match = _NAME.fullmatch(name)
+    block = Block(*map(int, match.groups())) if match else None
+    if block is None or block.name != name or block.rows <= 0 or block.first >= block.last:
+        return None
+    return block
+
+
+def plan(
+    problems: int,
+    samples: int,
+    present: Iterable[Block],
+    block_rows: int,
+    shard: Shard = Shard(0, 1),  # noqa: B008 (immutable)
+) -> list[Block]:
+    """Return the blocks that are missing, few samples of all problems before many of one.
+
+    Args:
+        problems: number of problems.
+        samples: wanted of each.
+        present: what there is already.
+        block_rows: about how many samples a block of full height should have.
+        shard: the part to return; all parts together make up the whole.
+    """
+    group = max(1, block_rows // UNIT)
+    missing = np.ones((problems, samples), dtype=bool)
+    for block in present:
+        missing[block.first : block.last, block.start : block.stop] = False
+    blocks, cell = [], 0
+    for start in range(0, samples, UNIT):
+        for first in range(0, problems, group):
+            if cell % shard.parts == shard.part:
+                part = missing[first : first + group, start : start + UNIT]
+                blocks += [_moved(block, first, start) for block in _rectangles(part)]
+            cell += 1
+    return blocks
+
+
+def _moved(block: Block, first: int, start: int) -> Block:
+    return Block(first + block.first, first + block.last, start + block.start, start + block.stop)
+
+
+def _rectangles(missing: NDArray[np.bool_]) -> list[Block]:
+    """Cut what is missing, [problems, samples], into blocks: equal rows that touch go together."""
+    out, first = [], 0
+    for _, rows in groupby(missing, key=lambda row: row.tobytes()):
+        row, *others = rows
+        last = first + 1 + len(others)
+        out += [Block(first, last, start, stop) for start, stop in _intervals(row)]
+        first = last
+    return out
+
+
+def _intervals(row: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(row, prepend=False, append=False)).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def request_seeds(seed: int, task: str, problem_ids: Sequence[str], start: int) -> list[int]:
+    """Return the seed of each problem's samples from ``start`` on, in [0, 2^31).
+
+    A problem's seeds are its own base plus ``start``: an engine that derives the seeds of a
+    request's samples by counting up then never meets a seed of another block of the problem.
+    """
+    bases = (stream(seed, f"sampling/{task}/{name}").integers(_SEEDS) for name in problem_ids)
+    return [int(base) + start for base in bases]

@@ -1,0 +1,117 @@
+"""Sample one task into its store: only what is missing, block by block."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from fgrpo_bench.benchmarks.problems import Problem
+from fgrpo_bench.errors import Failed
+from fgrpo_bench.sampling.engines.base import Completion, Engine, Request, Settings
+from fgrpo_bench.sampling.plan import Block, Shard, plan, request_seeds
+from fgrpo_bench.sampling.repeats import Repeats, trace
+from fgrpo_bench.sampling.store import Fingerprint, Stored, scan, write_block
+
+WHOLE: Final = Shard(0, 1)
+
+
+def prompts_hash(problems: Sequence[Problem]) -> str:
+    """Return the SHA-256 of all problems' ids and prompts, in order."""
+    content = [[problem.problem_id, problem.prompt] for problem in problems]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+class Sampling:
+    """The samples of one task by one engine, in a folder of their own."""
+
+    def __init__(
+        self, folder: Path, name: str, problems: Sequence[Problem], fingerprint: Fingerprint
+    ) -> None:
+        """Look at what is there.
+
+        Args:
+            folder: for the blocks.
+            name: of the task, part of what seeds are derived from.
+            problems: of the task.
+            fingerprint: what the samples are drawn with; nothing else may be in the folder.
+
+        Raises:
+            UserError: a file that does not belong there, or samples that repeat.
+        """
+        self._folder, self._name = folder, name
+        self._problems, self._fingerprint = problems, fingerprint
+        self._repeats = Repeats()
+        self.stored: list[Stored] = []
+        for stored in scan(folder, fingerprint, len(problems)):
+            self._note(stored)
+
+    def missing(self, samples: int, block_rows: int, shard: Shard = WHOLE) -> list[Block]:
+        """Return the blocks to sample for ``samples`` of every problem, as in ``plan``."""
+        present = [stored.block for stored in self.stored]
+        return plan(len(self._problems), samples, present, block_rows, shard)
+
+    def fill(
+        self,
+        blocks: Sequence[Block],
+        engine: Engine,
+        settings: Settings,
+        seed: int,
+        on_block: Callable[[Stored], None],
+    ) -> None:
+        """Sample blocks; each is on disk before the next is asked for.
+
+        Args:
+            blocks: what is missing.
+            engine: the model.
+            settings: how to sample.
+            seed: of the evaluation; each request's own is derived from it.
+            on_block: called after every block.
+
+        Raises:
+            UserError: from the engine, or samples that repeat; blocks before are kept.
+            Failed: the engine returned something else than was asked for.
+        """
+        for block in blocks:
+            problems = self._problems[block.first : block.last]
+            ids = [problem.problem_id for problem in problems]
+            seeds = request_seeds(seed, self._name, ids, block.start)
+            each = block.stop - block.start
+            requests = [
+                Request(problem.prompt, each, own)
+                for problem, own in zip(problems, seeds, strict=True)
+            ]
+            completions = engine.generate(requests, settings)
+            _check(completions, requests, engine.name)
+            traces = [trace([sample.text for sample in samples]) for samples in completions]
+            self._repeats.add(range(block.first, block.last), block.start, traces)
+            stored = write_block(
+                self._folder, block, problems, completions, seeds, self._fingerprint, traces
+            )
+            self.stored.append(stored)
+            on_block(stored)
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens of all responses that are there, None where an engine could not tell."""
+        counts = [stored.tokens for stored in self.stored]
+        return None if None in counts else sum(filter(None, counts))
+
+    @property
+    def equal_share(self) -> float:
+        """Share of problems and blocks whose samples were all the same text."""
+        return self._repeats.equal_share
+
+    def _note(self, stored: Stored) -> None:
+        block = stored.block
+        self._repeats.add(range(block.first, block.last), block.start, stored.traces)
+        self.stored.append(stored)
+
+
+def _check(
+    completions: Sequence[Sequence[Completion]], requests: Sequence[Request], engine: str
+) -> None:
+    """Refuse a short or long answer of an engine: a row must never be lost or invented."""
+    got = [len(samples) for samples in completions]
+    if got != [request.n for request in requests]:
+        raise Failed(f"engine {engine} returned {sum(got)} samples for {len(requests)} prompts")

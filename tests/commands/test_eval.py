@@ -1,0 +1,172 @@
+"""``fgrpo-bench eval`` and the report of what it made, with an engine that needs no model."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from fgrpo_bench.cli import main
+from fgrpo_bench.sampling.bench import ScriptedEngine
+from fgrpo_bench.sampling.engines.base import Completion
+
+
+class Small(ScriptedEngine):
+    """Small numbers; a larger ``skill`` means fewer wrong ones."""
+
+    block_rows = 1024
+
+    def __init__(self, skill: int = 0) -> None:
+        super().__init__()
+        self.identity = {"name": "scripted", "skill": skill}
+        self._answers = [Completion(f" {n}", 2, "stop") for n in range(60 - skill)]
+
+
+@pytest.fixture(autouse=True)
+def engine(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    made = []
+
+    def make(name, model, base_url, arguments):
+        made.append((name, model, base_url, dict(arguments)))
+        return Small(40 if "better" in model else 0)
+
+    monkeypatch.setattr("fgrpo_bench.sampling.engines.make.make_engine", make)
+    return made
+
+
+def ends(*words: str) -> int:
+    with pytest.raises(SystemExit) as exit_:
+        main(["eval", "--model", "some/base", "--task", "arith", *words])
+    return exit_.value.code
+
+
+def test_an_evaluation_from_nothing_and_again(tmp_path, capsys, engine):
+    main(["eval", "--model", "some/base", "--task", "arith", "--samples", "8"])
+    first = capsys.readouterr()
+    assert "What was sampled" in first.out
+    assert "arith" in first.out
+    assert "arith  sample 1584/1584" in first.err
+    problems = pd.read_parquet(tmp_path / "evals" / "base" / "arith" / "problems.parquet")
+    assert (problems["n"] == 8).all()
+    assert engine == [("hf", "some/base", None, {})]
+    main(["eval", "--model", "some/base", "--task", "arith", "--samples", "8"])
+    again = capsys.readouterr()
+    assert again.out == first.out
+    assert "sample" not in again.err
+
+
+def test_two_evaluations_are_compared(tmp_path, capsys):
+    for model in ("base", "better"):
+        main(["eval", "--model", model, "--task", "arith", "--samples", "32"])
+    capsys.readouterr()
+    main(["report", "evals/base", "evals/better", "--out", "out"])
+    out = capsys.readouterr().out
+    assert "better against base" in out
+    assert "What was sampled" in out
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "better" in text
+    assert "What was sampled" in text
+    curves = pd.read_csv(tmp_path / "out" / "curves.csv")
+    for name in ("base", "better"):
+        results = json.loads((tmp_path / "evals" / name / "arith" / "results.json").read_text())
+        ours = curves[(curves["evaluation"] == name) & (curves["k"] == 8)]["pass_at_k"].item()
+        assert ours == pytest.approx(results["benchmarks"][0]["pass_at_k"]["8"])
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert [one["model"]["skill"] for one in manifest["evaluations"]] == [0, 40]
+
+
+def test_one_evaluation_has_a_report_too(tmp_path, capsys):
+    main(["eval", "--model", "base", "--task", "arith", "--samples", "4"])
+    main(["report", "evals/base"])
+    assert (tmp_path / "reports" / "latest" / "report.md").exists()
+
+
+def test_parts_are_announced_until_all_are_there(capsys):
+    main(["eval", "--model", "base", "--task", "arith", "--samples", "8", "--shard", "0/2"])
+    first = capsys.readouterr()
+    assert "part 0/2 is done; arith: other parts are missing" in first.err
+    assert first.out == ""
+    main(["eval", "--model", "base", "--task", "arith", "--samples", "8", "--shard", "1/2"])
+    last = capsys.readouterr()
+    assert "What was sampled" in last.out
+    assert "missing" not in last.err
+
+
+def test_an_unfinished_evaluation_is_left_out_of_a_report(tmp_path, capsys):
+    main(["eval", "--model", "base", "--task", "arith", "--samples", "4"])
+    main(["eval", "--model", "better", "--task", "arith", "--samples", "4", "--shard", "0/2"])
+    main(["report", "evals"])
+    assert "left out, since not finished: evals/better/arith" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as exit_:
+        main(["report", "evals/better"])
+    assert exit_.value.code == 2
+    assert "no evaluation is finished" in capsys.readouterr().err
+
+
+def test_evaluations_of_other_problems_are_not_compared(tmp_path, capsys):
+    main(["eval", "--model", "base", "--task", "arith", "--samples", "4"])
+    main(["eval", "--model", "better", "--task", "arith", "--samples", "4"])
+    path = tmp_path / "evals" / "better" / "arith" / "problems.parquet"
+    problems = pd.read_parquet(path)
+    problems.loc[3, "doc_hash"] = "other"
+    problems.to_parquet(path, index=False)
+    with pytest.raises(SystemExit) as exit_:
+        main(["report", "evals"])
+    assert exit_.value.code == 2
+    assert "1 documents of 'base' and 'better' differ" in capsys.readouterr().err
+
+
+def test_options_reach_the_engine(engine):
+    words = ["--engine", "vllm", "--engine-arg", "tensor_parallel_size=4", "--engine-arg", "a=b=c"]
+    main(["eval", "--model", "base", "--task", "arith", "--samples", "1", *words])
+    assert engine == [("vllm", "base", None, {"tensor_parallel_size": "4", "a": "b=c"})]
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--samples", "0"], "--samples 0: give a number 1 or more"),
+        (["--temperature", "-1"], "--temperature -1.0: give a number 0 or more"),
+        (["--temperature", "nan"], "--temperature nan: give a number 0 or more"),
+        (["--top-p", "0"], "--top-p 0.0: give a number above 0 and at most 1"),
+        (["--top-p", "1.5"], "--top-p 1.5"),
+        (["--max-tokens", "0"], "--max-tokens 0: give a number 1 or more"),
+        (["--seed", "-1"], "--seed -1"),
+        (["--shard", "2/2"], "--shard '2/2': write i/n with i from 0 to n - 1, such as 0/4"),
+        (["--shard", "1"], "--shard '1'"),
+        (["--shard", "0/0"], "--shard '0/0'"),
+        (["--engine-arg", "x"], "--engine-arg 'x' is not KEY=VALUE"),
+        (["--engine-arg", "x=1", "--engine-arg", "x=2"], "--engine-arg x is given twice"),
+        (["--data", __file__, "--data", f"arith={__file__}"], "--data gives arith two files"),
+        (["--data", "a.jsonl"], "--data a.jsonl: there is no such file"),
+        (["--sample", "3"], "did you mean '--samples'?"),
+    ],
+)
+def test_wrong_use_is_one_line(words, named, capsys, engine):
+    assert ends(*words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert named in line
+    assert engine == []  # found before a model is loaded
+
+
+def test_a_misspelt_task_is_one_line(capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["eval", "--model", "base", "--task", "math50"])
+    assert exit_.value.code == 2
+    assert "did you mean 'math500'?" in capsys.readouterr().err
+
+
+def test_several_tasks_need_to_say_whose_file_it_is(capsys):
+    words = ["--task", "math500", "minerva", "--data", "a.jsonl"]
+    with pytest.raises(SystemExit):
+        main(["eval", "--model", "base", *words])
+    assert "write TASK=FILE, TASK one of math500, minerva" in capsys.readouterr().err
+
+
+def test_another_setting_in_the_same_place_is_refused(capsys):
+    main(["eval", "--model", "base", "--task", "arith", "--samples", "1"])
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as exit_:
+        main(["eval", "--model", "base", "--task", "arith", "--samples", "1", "--top-p", "0.9"])
+    assert exit_.value.code == 2
+    assert "(sampling.top_p differ): use another --out" in capsys.readouterr().err
