@@ -47,7 +47,7 @@ def test_the_metadata_says_what_the_project_file_says():
     declared = {extra: set() for extra in ("", *PROJECT["optional-dependencies"])}
     for extra, texts in {"": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}.items():
         declared[extra] = {Requirement(text).name for text in texts} - {PROJECT["name"]}
-    declared["dev"] |= declared["train"]
+    declared["dev"] |= declared["train"] | declared["eval"]
     del declared["all"]
     found = {}
     for item in extras.requirements():
