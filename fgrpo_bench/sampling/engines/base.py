@@ -29,7 +29,10 @@ class Settings:
 
 
 class Request(NamedTuple):
-    """``n`` samples of one prompt; ``seed`` (31 bits) decides which."""
+    """``n`` samples of one prompt; ``seed`` (31 bits) decides which.
+
+    Seeds of one prompt lie n apart at least: engines count them up for the samples of a request.
+    """
 
     prompt: Prompt
     n: int
@@ -57,7 +60,8 @@ class Engine(Protocol):
     Attributes:
         name: such as ``hf``.
         family: ``qwen2.5``, ``qwen3``, ``llama`` or None, for prompts that depend on it.
-        block_rows: about how many samples to ask for at once; what a kill may lose.
+        block_rows: about how many samples to ask for at once; what a kill may lose. The same for
+            all arguments of an engine: machines that share an evaluation must share its blocks.
         identity: what decides the distribution: model, revision or hash of the weights, precision.
             JSON; no paths of the machine, no credentials.
     """

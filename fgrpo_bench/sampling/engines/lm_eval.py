@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from fgrpo_bench.benchmarks.problems import Prompt
 from fgrpo_bench.errors import UserError, suggestion
-from fgrpo_bench.rng import stream
 from fgrpo_bench.sampling.engines import checkpoint
 from fgrpo_bench.sampling.engines.base import Completion, Request, Settings
 from fgrpo_bench.sampling.engines.options import literals
@@ -108,7 +107,7 @@ class LMEvalEngine:
         if settings.top_p < 1:
             generation["top_p"] = settings.top_p
         if self._seeded:
-            generation["seed"] = int(stream(seed, "clone", index).integers(2**31))
+            generation["seed"] = seed + index
         return generation
 
     def _completion(self, text: str, settings: Settings) -> Completion:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pydantic import BaseModel, Field, ValidationError
 
 from fgrpo_bench.errors import UserError, quoted
-from fgrpo_bench.rng import stream
 from fgrpo_bench.sampling.engines.base import Completion, Request, Settings
 from fgrpo_bench.sampling.engines.options import Options, read_options
 from fgrpo_bench.sampling.engines.server import parse, quiet
@@ -16,7 +15,7 @@ from fgrpo_bench.sampling.engines.server import parse, quiet
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
 
-_BLOCK_ROUNDS = 4
+_BLOCK_ROWS = 2048
 _BACK_OFF, _MOST_BACK_OFF = 0.5, 8.0  # seconds, the openai package's own
 
 
@@ -74,12 +73,12 @@ class OpenAIEngine:
 
     name = "openai"
     family: str | None = None
+    block_rows = _BLOCK_ROWS
 
     def __init__(self, model: str, base_url: str, arguments: Mapping[str, str]) -> None:
         self._options = read_options(OpenAIOptions, self.name, arguments)
         self._server = parse(base_url)
         self._model = model
-        self.block_rows = _BLOCK_ROUNDS * self._options.concurrency * self._options.n_per_request
         served = PurePath(model)  # vllm serve calls a model by its path unless told otherwise
         self.identity: dict[str, Any] = {"model": served.name if served.is_absolute() else model}
 
@@ -214,13 +213,13 @@ class OpenAIEngine:
 def split(requests: Sequence[Request], settings: Settings, size: int) -> Iterator[Part]:
     """Cut requests into HTTP requests of ``size`` samples, each with a seed of its own.
 
+    vLLM gives the samples of a request its seed, counted up: so are those of the next one.
     At temperature 0 one sample of each is enough, and vLLM refuses to make more.
     """
     for owner, request in enumerate(requests):
         n = request.n if settings.temperature else min(request.n, 1)
-        for index, start in enumerate(range(0, n, size)):
-            seed = int(stream(request.seed, "http request", index).integers(2**31))
-            yield Part(owner, min(size, n - start), seed)
+        for start in range(0, n, size):
+            yield Part(owner, min(size, n - start), request.seed + start)
 
 
 def _meaning(status: int, model: str) -> str:

@@ -15,8 +15,7 @@ _BLOCK_ROWS: Final = 8192
 class VLLMEngine:
     """The engine for GPUs; its arguments go to ``vllm.LLM`` as they are.
 
-    Every request carries its own seed. vLLM gives sample i the seed plus i, so that seeds of one
-    prompt must lie further apart than n, as hashed ones do. Only the settings shape the
+    Every request carries its own seed, and vLLM gives sample i the seed plus i. Only the settings shape the
     distribution, not the checkpoint's ``generation_config``, except for its end tokens.
     """
 
