@@ -169,9 +169,18 @@ def hash_rows(benchmark: Benchmark, rows: "Dataset") -> str:
     """
     digest = sha256()
     for row in rows:
-        kept = {name: _bare(row[name]) for name in (*benchmark.texts, *benchmark.columns)}
-        digest.update(json.dumps(kept, sort_keys=True, default=str).encode() + b"\n")
+        digest.update(_content(benchmark, row) + b"\n")
     return digest.hexdigest()
+
+
+def hash_row(benchmark: Benchmark, row: dict[str, Any]) -> str:
+    """Return a short hash of one row, by which two evaluations know that they mean the same."""
+    return sha256(_content(benchmark, row)).hexdigest()[:16]
+
+
+def _content(benchmark: Benchmark, row: dict[str, Any]) -> bytes:
+    kept = {name: _bare(row[name]) for name in (*benchmark.texts, *benchmark.columns)}
+    return json.dumps(kept, sort_keys=True, default=str).encode()
 
 
 def hash_file(path: Path) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from fgrpo_bench.benchmarks.problems import Task
 from fgrpo_bench.benchmarks.registry import BENCHMARKS
+from fgrpo_bench.benchmarks.rows import hash_row
 from fgrpo_bench.config.load import digest
 from fgrpo_bench.grading.blocks import Tally, grade_block
 from fgrpo_bench.grading.outcomes import OUTCOMES
@@ -88,7 +89,8 @@ def evaluate(
         if blocks:
             (directory / "results.json").unlink(missing_ok=True)  # no longer finished
             fresh = _manifest(task, engine, wanted, config)
-            write_manifest(directory, resume_manifest(directory, fresh))
+            manifest = resume_manifest(directory, fresh) | {"command": wanted.command}
+            write_manifest(directory, manifest)
         total, done = sum(block.rows for block in blocks), 0
 
         def note(stored: Stored) -> None:
@@ -107,6 +109,8 @@ def evaluate(
         problems = _problems(task, tally)
         write_bytes(directory / "problems.parquet", problems.to_parquet(index=False))
         results = _results(task, engine, config, problems, tally, sampling.tokens)
+        if blocks:
+            write_manifest(directory, manifest | {"finished": now()})
         write_results(directory, results)
         return results
 
@@ -162,6 +166,7 @@ def _manifest(task: Task, engine: Engine, wanted: Wanted, config: dict[str, Any]
 
 
 def _problems(task: Task, tally: Tally) -> pd.DataFrame:
+    benchmark = BENCHMARKS[task.benchmark]
     return pd.DataFrame(
         {
             "benchmark": task.benchmark,
@@ -172,7 +177,7 @@ def _problems(task: Task, tally: Tally) -> pd.DataFrame:
             "c": tally.c,
             "p_exact": np.nan,
             "distinct": tally.distinct,
-            "doc_hash": [digest(problem.doc) for problem in task.problems],
+            "doc_hash": [hash_row(benchmark, problem.doc) for problem in task.problems],
         }
     )
 

@@ -15,8 +15,8 @@ _BLOCK_ROWS: Final = 8192
 class VLLMEngine:
     """The engine for GPUs; its arguments go to ``vllm.LLM`` as they are.
 
-    Every request carries its own seed, and vLLM gives sample i the seed plus i. Only the settings shape the
-    distribution, not the checkpoint's ``generation_config``, except for its end tokens.
+    Every request carries its own seed, and vLLM gives sample i the seed plus i. Only the settings
+    shape the distribution, not the checkpoint's ``generation_config``, except for its end tokens.
     """
 
     name = "vllm"
