@@ -150,8 +150,11 @@ def test_more_samples_are_added_and_until_they_are_there_it_is_not_finished(tmp_
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, Stopping(1), wanted(150))
     assert not (tmp_path / "results.json").exists()
-    results = run(tmp_path, wanted=wanted(150))
+    results = run(tmp_path, wanted=replace(wanted(150), command="more"))
     assert results.benchmarks[0].samples == 150
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["command"] == "more"
+    assert manifest["finished"] >= manifest["started"]
     many = tree(tmp_path)
     kept = [name for name in few if name.startswith(("samples/", "grades/"))]
     assert kept

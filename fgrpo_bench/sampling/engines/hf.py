@@ -1,5 +1,6 @@
 """``hf``: any causal language model of transformers, on a CPU or a GPU of this machine."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -103,6 +104,10 @@ def _load(model: str, options: HFOptions) -> tuple[Any, Any]:
     import torch
     import transformers
 
+    logs: Any = transformers.utils.logging
+    logs.set_verbosity_error()  # its advice is for those who call it
+    if not sys.stderr.isatty():
+        logs.disable_progress_bar()
     source = str(checkpoint.find(model) or model)
     device = options.device
     if device == "auto":
