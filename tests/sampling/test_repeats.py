@@ -66,6 +66,12 @@ def test_independent_samples_are_never_refused_however_collapsed(top, n):
     blocks(Repeats(), [drawn(rng, 20, n, words, top) for _ in range(150)])
 
 
+def test_many_short_answers_that_coincide_here_and_there_are_no_repeat():
+    """Of 400 problems a quarter gives the same two answers again, as it should by chance."""
+    rng = np.random.default_rng(4)
+    blocks(Repeats(), [drawn(rng, 400, 2, 2, 0.5) for _ in range(5)])
+
+
 def test_equal_samples_are_a_warning_only():
     repeats = Repeats()
     blocks(repeats, [[["same"] * 16] * 3 + [["a", "b"] * 8]] * 1)

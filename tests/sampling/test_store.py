@@ -138,6 +138,9 @@ def test_lost_and_foreign_rows_are_named(tmp_path):
     path.write_bytes(whole)
     rewritten(path, lambda t: t.set_column(0, "problem_id", pa.array(["9"] * 6, pa.string())))
     assert "its rows are not those" in refusal(tmp_path)
+    path.write_bytes(whole)
+    rewritten(path, lambda t: t.set_column(1, "sample", pa.array([0, 0] * 3, pa.int32())))
+    assert "its rows are not those" in refusal(tmp_path)
 
 
 def test_a_renamed_file_and_one_beyond_the_problems_are_named(tmp_path):
