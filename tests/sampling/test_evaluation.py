@@ -170,6 +170,20 @@ def test_parts_in_one_folder_make_the_whole_whoever_comes_last(tmp_path, order):
     assert tree(parts) == tree(whole)
 
 
+def test_the_last_part_sees_what_another_process_did_meanwhile(tmp_path):
+    class Slow(Mixed):
+        """While it samples, the other part is sampled and finished by somebody else."""
+
+        def generate(self, requests, settings):
+            if not (tmp_path / "lock-0-of-2").exists():
+                assert run(tmp_path, Mixed(), wanted(150, Shard(0, 2))) is None
+            return super().generate(requests, settings)
+
+    results = run(tmp_path, Slow(), wanted(150, Shard(1, 2)))
+    assert results is not None
+    assert sum(results.outcomes.values()) == 12 * 150
+
+
 def test_parts_of_several_machines_are_brought_together(tmp_path):
     whole, together = tmp_path / "whole", tmp_path / "together"
     run(whole, wanted=wanted(150))
@@ -238,6 +252,15 @@ def test_damaged_and_lost_grades_are_made_again_without_the_model(tmp_path):
     other.unlink()
     run(tmp_path, Stopping(0))
     assert tree(tmp_path) == before
+
+
+def test_grades_of_samples_that_were_replaced_are_made_again(tmp_path):
+    first = run(tmp_path)
+    next((tmp_path / "samples").iterdir()).unlink()
+    silent = Mixed()
+    silent._answers = [Completion("", 0, "stop")]
+    results = run(tmp_path, silent)
+    assert results.outcomes["no_answer"] > first.outcomes["no_answer"] + 20
 
 
 def test_another_version_of_the_grader_grades_again(tmp_path, monkeypatch):
