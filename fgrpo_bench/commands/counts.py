@@ -59,7 +59,8 @@ def report_counts(
     grids = [*first, curves_grid(read, bands, ks), *map(findings_grid, pairs), split_grid(read, ks)]
     answers = [line for pair in pairs for line in answer(pair)]
     remarks = [*remarks, *notes(read, ks)]
-    write_bytes(out / "report.md", _report(answers, grids, figure, remarks).encode())
+    again = [str(manifest["command"]) for manifest in about]
+    write_bytes(out / "report.md", _report(answers, grids, figure, remarks, again).encode())
     _write_tables(read, bands, pairs, ks, out)
     sources = {"counts": _sources(read), "evaluations": list(about)}
     write_manifest(out, {"created": now(), **environment(), **sources})
@@ -71,7 +72,11 @@ def report_counts(
 
 
 def _report(
-    answers: Sequence[str], grids: Sequence[Grid], figure: str, remarks: Sequence[str]
+    answers: Sequence[str],
+    grids: Sequence[Grid],
+    figure: str,
+    remarks: Sequence[str],
+    commands: Sequence[str],
 ) -> str:
     parts = ["# Report\n", *(f"{markdown_text(line)}\n" for line in answers)]
     parts.append(f"![pass@k and differences]({figure})\n")
@@ -79,6 +84,9 @@ def _report(
         table = markdown_table(grid.heads, grid.rows, grid.left)
         parts.append(f"## {markdown_text(grid.title)}\n\n{table}")
     parts += [f"{markdown_text(line)}\n" for line in remarks]
+    if commands:
+        lines = "\n".join(commands)
+        parts.append(f"## How to make these evaluations again\n\n```\n{lines}\n```\n")
     return "\n".join(parts)
 
 

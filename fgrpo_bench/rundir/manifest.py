@@ -14,7 +14,7 @@ from fgrpo_bench.rundir.atomic import write_json
 SCHEMA = 1
 _PACKAGES = (
     *("fgrpo-bench", "torch", "transformers", "numpy", "scipy", "pandas", "pyarrow"),
-    "safetensors",
+    *("safetensors", "lm-eval", "vllm", "openai"),
 )
 
 

@@ -66,6 +66,7 @@ def test_two_evaluations_are_compared(tmp_path, capsys):
     text = (tmp_path / "out" / "report.md").read_text()
     assert "better" in text
     assert "What was sampled" in text
+    assert "fgrpo-bench eval --model better --task arith --samples 32 --engine hf" in text
     curves = pd.read_csv(tmp_path / "out" / "curves.csv")
     for name in ("base", "better"):
         results = json.loads((tmp_path / "evals" / name / "arith" / "results.json").read_text())
