@@ -70,7 +70,7 @@ def _shown(name: str) -> Iterator[Callable[[int, int], None]]:
 
         def show(done: int, total: int) -> None:
             nonlocal last
-            if live or done == total or time.monotonic() - last > _EVERY:
+            if live or done in (0, total) or time.monotonic() - last > _EVERY:
                 last = time.monotonic()
                 display(name, {"step": done, "steps": total, "unit": "sample"})
 

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fgrpo_bench.benchmarks.problems import Problem
-from fgrpo_bench.config.load import digest
 from fgrpo_bench.errors import UserError
 from fgrpo_bench.grading.outcomes import Verdict
 from fgrpo_bench.sampling.engines.base import Finish
@@ -72,7 +71,7 @@ def grade_block(
         UserError: damaged samples.
     """
     path = folder / stored.path.name
-    about = {"grader": grader, "block": stored.block.name, "samples": digest(stored.traces)}
+    about = {"grader": grader, "block": stored.block.name, "samples": stored.identity}
     if (known := _known(path, about, stored.block.rows)) is not None:
         return known
     table = read_block(stored, problems)

@@ -75,7 +75,7 @@ def sample_all(
         (folder / name).mkdir(parents=True)
     sampling = Sampling(folder / "samples", "scripted", everything, {"engine": "scripted"})
     blocks = sampling.missing(samples, engine.block_rows)
-    sampling.fill(blocks, engine, SETTINGS, 0, lambda stored: None)
+    sampling.fill(blocks, engine, SETTINGS, 0, lambda: None)
     sampled, tally = time.perf_counter(), Tally(problems)
     for stored in sampling.stored:
         tally.add(stored.block, *grade_block(stored, everything, folder / "grades", exact, "exact"))

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from fgrpo_bench.sampling.engines.base import Engine, Settings
 from fgrpo_bench.sampling.plan import Shard
 from fgrpo_bench.sampling.repeats import collapse_warning
 from fgrpo_bench.sampling.run import WHOLE, Sampling, prompts_hash
-from fgrpo_bench.sampling.store import SCHEMA, Stored
+from fgrpo_bench.sampling.store import SCHEMA
 from fgrpo_bench.stats.pass_at_k import pass_at_k
 
 STAGE: Final = "final"
@@ -68,7 +69,7 @@ def evaluate(
         engine: the model.
         wanted: how many samples, and how.
         directory: of the evaluation of this task; made, resumed, or left as it is if finished.
-        on_progress: receives the number of samples done and to do here, after every block.
+        on_progress: receives the number of samples done and to do here, first and after a block.
         say: receives remarks.
 
     Returns:
@@ -91,14 +92,12 @@ def evaluate(
             fresh = _manifest(task, engine, wanted, config)
             manifest = resume_manifest(directory, fresh) | {"command": wanted.command}
             write_manifest(directory, manifest)
-        total, done = sum(block.rows for block in blocks), 0
-
-        def note(stored: Stored) -> None:
-            nonlocal done
-            done += stored.block.rows
-            on_progress(done, total)
-
-        sampling.fill(blocks, engine, settings, wanted.seed, note)
+            total = sum(block.rows for block in blocks)
+            done = accumulate((block.rows for block in blocks), initial=0)
+            on_progress(next(done), total)
+            sampling.fill(
+                blocks, engine, settings, wanted.seed, lambda: on_progress(next(done), total)
+            )
         if warning := collapse_warning(task.name, sampling.equal_share, wanted.temperature):
             say(warning)
         if not alone:  # others may have been at work meanwhile

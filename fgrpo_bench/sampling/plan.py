@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fgrpo_bench.rng import stream
 
-UNIT: Final = 64
+UNIT: Final = 16
 _NAME: Final = re.compile(r"p(\d{5,})-(\d{5,})_s(\d{6,})-(\d{6,})", re.ASCII)
 _SEEDS: Final = 2**30
 
@@ -32,8 +32,8 @@ class Block(NamedTuple):
     def name(self) -> str:
         """The name of the block's files, the same wherever it is sampled.
 
-        >>> Block(0, 8, 64, 128).name
-        'p00000-00008_s000064-000128'
+        >>> Block(0, 8, 16, 32).name
+        'p00000-00008_s000016-000032'
         """
         return f"p{self.first:05}-{self.last:05}_s{self.start:06}-{self.stop:06}"
 
@@ -53,8 +53,8 @@ class Shard(NamedTuple):
 def block_of(name: str) -> Block | None:
     """Return the block that a file's name tells, None for a name that is none.
 
-    >>> block_of("p00000-00008_s000064-000128")
-    Block(first=0, last=8, start=64, stop=128)
+    >>> block_of("p00000-00008_s000016-000032")
+    Block(first=0, last=8, start=16, stop=32)
     >>> block_of("notes") is None
     True
     """
@@ -115,11 +115,10 @@ def _intervals(row: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def request_seeds(seed: int, task: str, problem_ids: Sequence[str], start: int) -> list[int]:
-    """Return the seed of each problem's samples from ``start`` on, in [0, 2^31).
+def seed_bases(seed: int, task: str, problem_ids: Sequence[str]) -> list[int]:
+    """Return a number for each problem; its samples from ``start`` on have the seed base + start.
 
-    A problem's seeds are its own base plus ``start``: an engine that derives the seeds of a
-    request's samples by counting up then never meets a seed of another block of the problem.
+    An engine that derives the seeds of a request's samples by counting up then never meets a seed
+    of another block of the problem. With fewer than 2^30 samples seeds are in [0, 2^31).
     """
-    bases = (stream(seed, f"sampling/{task}/{name}").integers(_SEEDS) for name in problem_ids)
-    return [int(base) + start for base in bases]
+    return [int(stream(seed, f"sampling/{task}/{name}").integers(_SEEDS)) for name in problem_ids]

@@ -11,7 +11,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from fgrpo_bench.errors import UserError, quoted
 
@@ -20,54 +20,61 @@ FALSE_ALARM: Final = 1e-9
 """The chance that an evaluation of independent samples is refused is about this, in all."""
 
 
-def trace(texts: Sequence[str]) -> list[Any]:
-    """Return what is kept of one problem's samples: hash of the first ones, count, log-probability.
+class Trace(NamedTuple):
+    """Hash of the first samples, how many these are, and the log-probability to draw them again."""
+
+    digest: str
+    compared: int
+    log_probability: float
+
+
+def trace(texts: Sequence[str]) -> Trace:
+    """Return what is kept of one problem's samples in a block: a hash of the first, and how likely.
 
     The log-probability, in nats, is that of drawing the same samples in the same order again.
 
     >>> trace(["a", "b"])[1:]
-    [2, -1.386]
+    (2, -1.386)
     >>> trace(["a", "a"])[1:]
-    [2, 0.0]
+    (2, 0.0)
     """
     head, counts = texts[:COMPARED], Counter(texts)
     joined = "".join(f"{len(text)}:{text}" for text in head).encode("utf-8", "replace")
     log_probability = sum(math.log(counts[text] / len(texts)) for text in head)
     digest = hashlib.blake2b(joined, digest_size=8).hexdigest()
-    return [digest, len(head), round(log_probability, 3) + 0.0]
+    return Trace(digest, len(head), round(log_probability, 3) + 0.0)
 
 
 class Repeats:
-    """The traces of all blocks of a task; it grows with the blocks, not with their samples."""
+    """The hashes of all blocks of a task: some hundred bytes for sixteen samples of a problem."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[int, str, int], list[int]] = {}
-        self._units = 0
+        self._first: dict[int, dict[int, int]] = {}  # of each problem and hash, where it was seen
+        self._blocks: Counter[int] = Counter()  # of each problem
+        self._pairs = 0
         self._equal = 0
 
-    def add(self, problems: Iterable[int], start: int, traces: Sequence[Sequence[Any]]) -> None:
+    def add(self, problems: Iterable[int], start: int, traces: Sequence[Trace]) -> None:
         """Take note of one block: of each problem the trace of its samples from ``start`` on.
 
         Raises:
             UserError: it repeats an earlier block, and chance cannot have done that.
         """
         matches: dict[int, list[float]] = {}
-        problems = list(problems)
-        for problem, (digest, count, log_probability) in zip(problems, traces, strict=True):
-            earlier = self._seen.setdefault((problem, digest, count), [])
-            for other in earlier:
-                matches.setdefault(other, []).append(log_probability)
-            earlier.append(start)
-            self._units += 1
-            self._equal += count > 1 and log_probability == 0
-        # Pairs of blocks of a problem that could have matched, in the task so far.
-        limit = math.log(FALSE_ALARM) - 2 * math.log(self._units)
+        for problem, (digest, compared, log_probability) in zip(problems, traces, strict=True):
+            first = self._first.setdefault(problem, {}).setdefault(int(digest, 16), start)
+            if first != start:
+                matches.setdefault(first, []).append(log_probability)
+            self._pairs += self._blocks[problem]
+            self._blocks[problem] += 1
+            self._equal += compared > 1 and log_probability == 0
+        limit = math.log(FALSE_ALARM / max(self._pairs, 1))
         for other, log_probabilities in matches.items():
-            whole = len(log_probabilities) == len(problems)
+            whole = len(log_probabilities) == len(traces)
             if min(log_probabilities) < limit or (whole and sum(log_probabilities) < limit):
                 raise UserError(
                     f"samples from number {start} on repeat those from number {other}, text by "
-                    f"text, in {len(log_probabilities)} of {len(problems)} problems of a block: "
+                    f"text, in {len(log_probabilities)} of {len(traces)} problems of a block: "
                     "the engine ignores the seed; with a server try --engine-arg n_per_request=1, "
                     "or take another engine"
                 )
@@ -75,7 +82,8 @@ class Repeats:
     @property
     def equal_share(self) -> float:
         """Share of problems and blocks in which all samples were the same text; NaN of none."""
-        return self._equal / self._units if self._units else math.nan
+        blocks = self._blocks.total()
+        return self._equal / blocks if blocks else math.nan
 
 
 def collapse_warning(task: str, share: float, temperature: float) -> str | None:

@@ -9,9 +9,9 @@ from typing import Final
 from fgrpo_bench.benchmarks.problems import Problem
 from fgrpo_bench.errors import Failed
 from fgrpo_bench.sampling.engines.base import Completion, Engine, Request, Settings
-from fgrpo_bench.sampling.plan import Block, Shard, plan, request_seeds
-from fgrpo_bench.sampling.repeats import Repeats, trace
-from fgrpo_bench.sampling.store import Fingerprint, Stored, scan, write_block
+from fgrpo_bench.sampling.plan import Block, Shard, plan, seed_bases
+from fgrpo_bench.sampling.repeats import Repeats, Trace, trace
+from fgrpo_bench.sampling.store import Fingerprint, Stored, refuse_overlaps, scan, write_block
 
 WHOLE: Final = Shard(0, 1)
 
@@ -43,8 +43,10 @@ class Sampling:
         self._problems, self._fingerprint = problems, fingerprint
         self._repeats = Repeats()
         self.stored: list[Stored] = []
-        for stored in scan(folder, fingerprint, len(problems)):
-            self._note(stored)
+        for stored, traces in scan(folder, fingerprint, len(problems)):
+            self._note(stored.block, traces)
+            self.stored.append(stored)
+        refuse_overlaps(self.stored)
 
     def missing(self, samples: int, block_rows: int, shard: Shard = WHOLE) -> list[Block]:
         """Return the blocks to sample for ``samples`` of every problem, as in ``plan``."""
@@ -57,7 +59,7 @@ class Sampling:
         engine: Engine,
         settings: Settings,
         seed: int,
-        on_block: Callable[[Stored], None],
+        on_block: Callable[[], None],
     ) -> None:
         """Sample blocks; each is on disk before the next is asked for.
 
@@ -72,10 +74,10 @@ class Sampling:
             UserError: from the engine, or samples that repeat; blocks before are kept.
             Failed: the engine returned something else than was asked for.
         """
+        bases = seed_bases(seed, self._name, [problem.problem_id for problem in self._problems])
         for block in blocks:
             problems = self._problems[block.first : block.last]
-            ids = [problem.problem_id for problem in problems]
-            seeds = request_seeds(seed, self._name, ids, block.start)
+            seeds = [base + block.start for base in bases[block.first : block.last]]
             each = block.stop - block.start
             requests = [
                 Request(problem.prompt, each, own)
@@ -84,12 +86,12 @@ class Sampling:
             completions = engine.generate(requests, settings)
             _check(completions, requests, engine.name)
             traces = [trace([sample.text for sample in samples]) for samples in completions]
-            self._repeats.add(range(block.first, block.last), block.start, traces)
+            self._note(block, traces)
             stored = write_block(
                 self._folder, block, problems, completions, seeds, self._fingerprint, traces
             )
             self.stored.append(stored)
-            on_block(stored)
+            on_block()
 
     @property
     def tokens(self) -> int | None:
@@ -102,10 +104,8 @@ class Sampling:
         """Share of problems and blocks whose samples were all the same text."""
         return self._repeats.equal_share
 
-    def _note(self, stored: Stored) -> None:
-        block = stored.block
-        self._repeats.add(range(block.first, block.last), block.start, stored.traces)
-        self.stored.append(stored)
+    def _note(self, block: Block, traces: Sequence[Trace]) -> None:
+        self._repeats.add(range(block.first, block.last), block.start, traces)
 
 
 def _check(

@@ -6,7 +6,7 @@ put the parts of several machines together, or to refuse what does not belong.
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
@@ -17,11 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fgrpo_bench.benchmarks.problems import Problem
+from fgrpo_bench.config.load import digest
 from fgrpo_bench.errors import UserError, fault, quoted, shown
 from fgrpo_bench.rundir.atomic import write_bytes
 from fgrpo_bench.rundir.directory import differing_keys
 from fgrpo_bench.sampling.engines.base import Completion
 from fgrpo_bench.sampling.plan import Block, block_of
+from fgrpo_bench.sampling.repeats import Trace
 
 SCHEMA: Final = 1
 SAMPLES: Final = pa.schema(
@@ -47,13 +49,13 @@ class Stored:
     Attributes:
         block: which samples of which problems.
         path: its file.
-        traces: of each problem what ``repeats`` keeps of its samples.
+        identity: a hash that other samples would not have.
         tokens: sum of the responses' lengths, None where the engine could not tell.
     """
 
     block: Block
     path: Path
-    traces: list[list[Any]]
+    identity: str
     tokens: int | None
 
 
@@ -64,7 +66,7 @@ def write_block(
     completions: Sequence[Sequence[Completion]],
     seeds: Sequence[int],
     fingerprint: Fingerprint,
-    traces: list[list[Any]],
+    traces: Sequence[Trace],
 ) -> Stored:
     """Write a block's samples and return it as it is stored.
 
@@ -89,7 +91,7 @@ def write_block(
     ]
     table = pa.Table.from_arrays(arrays, schema=SAMPLES)
     total = None if None in tokens else sum(tokens)
-    stored = Stored(block, folder / f"{block.name}.parquet", traces, total)
+    stored = Stored(block, folder / f"{block.name}.parquet", digest(traces), total)
     content = {"fingerprint": fingerprint, "block": block.name}
     write_table(stored.path, table, content | {"traces": traces, "tokens": total})
     return stored
@@ -108,8 +110,10 @@ def write_table(path: Path, table: pa.Table, content: dict[str, Any]) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def scan(folder: Path, fingerprint: Fingerprint, problems: int) -> list[Stored]:
-    """Return the blocks in a task's folder, in order, after checking that all belong there.
+def scan(
+    folder: Path, fingerprint: Fingerprint, problems: int
+) -> Iterator[tuple[Stored, list[Trace]]]:
+    """Yield the blocks in a task's folder with their traces, after checking that they belong there.
 
     Args:
         folder: of the task; it may be missing.
@@ -119,13 +123,9 @@ def scan(folder: Path, fingerprint: Fingerprint, problems: int) -> list[Stored]:
     Raises:
         UserError: a file that is torn, empty, damaged, in the wrong place, or sampled otherwise.
     """
-    found = [
-        _checked(path, fingerprint, problems)
-        for path in sorted(folder.glob("*"))
-        if not path.name.endswith(".tmp")
-    ]
-    _refuse_overlaps(found)
-    return found
+    for path in sorted(folder.glob("*")):
+        if not path.name.endswith(".tmp"):
+            yield _checked(path, fingerprint, problems)
 
 
 def read_block(stored: Stored, problems: Sequence[Problem]) -> pa.Table:
@@ -171,7 +171,7 @@ def read_content(path: Path, columns: Sequence[str]) -> tuple[dict[str, Any], in
     return content, footer.num_rows
 
 
-def _checked(path: Path, fingerprint: Fingerprint, problems: int) -> Stored:
+def _checked(path: Path, fingerprint: Fingerprint, problems: int) -> tuple[Stored, list[Trace]]:
     block = block_of(path.stem) if path.suffix == ".parquet" else None
     if block is None:
         raise fault(path, "no block of samples is called so; move it elsewhere")
@@ -180,11 +180,12 @@ def _checked(path: Path, fingerprint: Fingerprint, problems: int) -> Stored:
         raise fault(path, f"was sampled otherwise ({', '.join(changed)} differ); use another --out")
     if content.get("block") != block.name or rows != block.rows or block.last > problems:
         raise fault(path, f"{rows} rows that are not those its name tells; {_AGAIN}")
-    return Stored(block, path, content["traces"], content["tokens"])
+    traces = [Trace(*each) for each in content["traces"]]
+    return Stored(block, path, digest(traces), content["tokens"]), traces
 
 
-def _refuse_overlaps(found: Iterable[Stored]) -> None:
-    """Refuse two files with the same sample; blocks are few enough to compare per problem."""
+def refuse_overlaps(found: Iterable[Stored]) -> None:
+    """Raise ``UserError`` if two files hold the same sample of a problem."""
     spans: dict[int, list[tuple[int, int, Path]]] = {}
     for stored in found:
         for problem in range(stored.block.first, stored.block.last):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fgrpo_bench.sampling.plan import UNIT, Block, Shard, block_of, plan, request_seeds
+from fgrpo_bench.sampling.plan import UNIT, Block, Shard, block_of, plan, seed_bases
 
 
 def cells(blocks) -> list[tuple[int, int]]:
@@ -48,8 +48,8 @@ def test_an_interrupted_plan_goes_on_with_the_blocks_it_would_have_had(sizes, da
 
 
 def test_blocks_are_about_as_large_as_asked_and_never_cross_the_grid():
-    blocks = plan(100, 200, [], 640)
-    assert max(block.rows for block in blocks) == 640
+    blocks = plan(100, 200, [], 160)
+    assert max(block.rows for block in blocks) == 160
     assert all(b.start // UNIT == (b.stop - 1) // UNIT for b in blocks)
     assert all(b.first // 10 == (b.last - 1) // 10 for b in blocks)
     assert [b.start for b in blocks] == sorted(b.start for b in blocks)  # all problems advance
@@ -57,9 +57,9 @@ def test_blocks_are_about_as_large_as_asked_and_never_cross_the_grid():
 
 def test_more_samples_later_add_the_difference():
     first = plan(10, 10, [], 64)
-    more = plan(10, 100, first, 64)
-    assert sorted({(b.start, b.stop) for b in more}) == [(10, 64), (64, 100)]
-    assert not plan(10, 100, [*first, *more], 64)
+    more = plan(10, 40, first, 64)
+    assert sorted({(b.start, b.stop) for b in more}) == [(10, 16), (16, 32), (32, 40)]
+    assert not plan(10, 40, [*first, *more], 64)
 
 
 def test_the_part_of_a_block_does_not_depend_on_what_is_there():
@@ -78,13 +78,12 @@ def test_only_a_blocks_own_name_is_one(name):
     assert block_of(Block(99999, 123456, 0, 1024000).name) == Block(99999, 123456, 0, 1024000)
 
 
-def test_seeds_are_fixed_distinct_and_never_meet_by_counting_up():
+def test_seeds_belong_to_seed_task_and_problem():
     ids = [f"{i}" for i in range(300)]
-    seeds = {start: request_seeds(7, "arith", ids, start) for start in (0, 64, 128)}
-    assert seeds[0] == request_seeds(7, "arith", ids, 0)
-    assert seeds[0] != request_seeds(8, "arith", ids, 0)
-    assert seeds[0] != request_seeds(7, "other", ids, 0)
-    assert len({seed for row in seeds.values() for seed in row}) == 900
-    assert all(b - a == 64 for a, b in zip(seeds[0], seeds[64], strict=True))
-    assert max(max(row) for row in seeds.values()) < 2**31
-    assert request_seeds(7, "arith", ids[5:6], 64) == seeds[64][5:6]  # whatever block it is in
+    bases = seed_bases(7, "arith", ids)
+    assert bases == seed_bases(7, "arith", ids)
+    assert bases != seed_bases(8, "arith", ids)
+    assert bases != seed_bases(7, "other", ids)
+    assert len(set(bases)) == 300
+    assert 0 <= min(bases) <= max(bases) < 2**30
+    assert seed_bases(7, "arith", ids[5:6]) == bases[5:6]  # whatever problems are beside it

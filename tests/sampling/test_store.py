@@ -12,7 +12,7 @@ from fgrpo_bench.sampling.bench import scripted_problems
 from fgrpo_bench.sampling.engines.base import Completion
 from fgrpo_bench.sampling.plan import Block
 from fgrpo_bench.sampling.repeats import trace
-from fgrpo_bench.sampling.store import SAMPLES, read_block, scan, write_block
+from fgrpo_bench.sampling.store import SAMPLES, read_block, refuse_overlaps, scan, write_block
 
 PROBLEMS = scripted_problems(6)
 FINGERPRINT = {"model": {"id": "tiny"}, "sampling": {"temperature": 1.0, "stop": ["\n"]}}
@@ -36,7 +36,9 @@ def put(folder, block=FIRST, fingerprint=FINGERPRINT, texts=None):
 
 
 def read(folder, fingerprint=FINGERPRINT):
-    return [read_block(stored, PROBLEMS) for stored in scan(folder, fingerprint, len(PROBLEMS))]
+    found = [stored for stored, _ in scan(folder, fingerprint, len(PROBLEMS))]
+    refuse_overlaps(found)
+    return [read_block(stored, PROBLEMS) for stored in found]
 
 
 def refusal(folder, fingerprint=FINGERPRINT) -> str:
@@ -49,7 +51,7 @@ def refusal(folder, fingerprint=FINGERPRINT) -> str:
 
 def test_what_was_written_comes_back(tmp_path):
     written = [put(tmp_path), put(tmp_path, Block(3, 6, 0, 2)), put(tmp_path, Block(0, 3, 2, 5))]
-    found = scan(tmp_path, FINGERPRINT, len(PROBLEMS))
+    found = [stored for stored, _ in scan(tmp_path, FINGERPRINT, len(PROBLEMS))]
     assert sorted(found, key=lambda s: s.block) == sorted(written, key=lambda s: s.block)
     assert found[0].tokens == 24 or found[0].tokens == 36
     table = read_block(written[1], PROBLEMS)
@@ -76,7 +78,7 @@ def test_text_that_is_no_unicode_is_kept_as_far_as_it_can_be(tmp_path):
 
 
 def test_no_folder_and_an_empty_one_hold_nothing(tmp_path):
-    assert scan(tmp_path / "none", FINGERPRINT, 6) == scan(tmp_path, FINGERPRINT, 6) == []
+    assert read(tmp_path / "none") == read(tmp_path) == []
 
 
 @pytest.mark.parametrize("keep", [0, 3, 100, -1])
@@ -149,7 +151,7 @@ def test_a_renamed_file_and_one_beyond_the_problems_are_named(tmp_path):
     assert "rows that are not those its name tells" in refusal(tmp_path)
     put(tmp_path / "more", Block(3, 6, 0, 2))
     with pytest.raises(UserError, match="rows that are not those"):
-        scan(tmp_path / "more", FINGERPRINT, 5)
+        list(scan(tmp_path / "more", FINGERPRINT, 5))
 
 
 def test_a_file_that_is_no_block_is_named(tmp_path):
@@ -166,10 +168,10 @@ def test_two_files_with_the_same_sample_are_named(tmp_path):
     shutil.rmtree(tmp_path)
     put(tmp_path)
     put(tmp_path, Block(2, 4, 2, 3))  # they touch and share nothing
-    assert len(scan(tmp_path, FINGERPRINT, 6)) == 2
+    assert len(read(tmp_path)) == 2
 
 
 def test_what_a_killed_process_left_half_written_is_passed_over(tmp_path):
     put(tmp_path)
     (tmp_path / f".{Block(3, 6, 0, 2).name}.parquet.123.tmp").write_bytes(b"PAR1")
-    assert len(scan(tmp_path, FINGERPRINT, 6)) == 1
+    assert len(read(tmp_path)) == 1

@@ -60,8 +60,7 @@ class Engine(Protocol):
     Attributes:
         name: such as ``hf``.
         family: ``qwen2.5``, ``qwen3``, ``llama`` or None, for prompts that depend on it.
-        block_rows: about how many samples to ask for at once; what a kill may lose. The same for
-            all arguments of an engine: machines that share an evaluation must share its blocks.
+        block_rows: about how many samples to ask for at once; what a kill may lose.
         identity: what decides the distribution: model, revision or hash of the weights, precision.
             JSON; no paths of the machine, no credentials.
     """

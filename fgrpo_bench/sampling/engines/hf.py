@@ -12,8 +12,6 @@ from fgrpo_bench.sampling.engines.base import Completion, Request, Settings
 from fgrpo_bench.sampling.engines.options import Options, read_options
 from fgrpo_bench.sampling.engines.prompts import check_room, encode
 
-_BLOCK_ROWS = 512
-
 
 class HFOptions(Options):
     """Engine arguments of ``hf``.
@@ -39,11 +37,10 @@ class HFEngine:
     """
 
     name = "hf"
-    block_rows = _BLOCK_ROWS
 
     def __init__(self, model: str, arguments: Mapping[str, str]) -> None:
         options = read_options(HFOptions, self.name, arguments)
-        self._batch_size = options.batch_size
+        self.block_rows = self._batch_size = options.batch_size
         self._model, self._tokenizer = _load(model, options)
         config = self._model.config
         self.family = checkpoint.family(config)

@@ -14,7 +14,7 @@ from fgrpo_bench.sampling.engines.base import Completion, Request, Settings
 from fgrpo_bench.sampling.engines.options import literals
 from fgrpo_bench.sampling.engines.prompts import chat, check_room
 
-_BLOCK_ROWS: Final = 512
+_BLOCK_ROWS: Final = 128
 # Of the classes that are no HTTP client, these hand generation arguments on to a sampler of vLLM.
 _SEEDED: Final = frozenset({"vllm", "vllm-vlm"})
 _UNSEEDED: Final = frozenset({"sglang-generate"})
