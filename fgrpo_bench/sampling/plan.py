@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from fgrpo_bench.rng import stream
 
-UNIT: Final = 16
+LEAST: Final = 16
+"""Samples of a problem that are asked for together, at least: they share the work of its prompt."""
 _NAME: Final = re.compile(r"p(\d{5,})-(\d{5,})_s(\d{6,})-(\d{6,})", re.ASCII)
 _SEEDS: Final = 2**30
 
@@ -81,18 +82,30 @@ def plan(
         block_rows: about how many samples a block of full height should have.
         shard: the part to return; all parts together make up the whole.
     """
-    group = max(1, block_rows // UNIT)
+    group, unit = grid(problems, block_rows)
     missing = np.ones((problems, samples), dtype=bool)
     for block in present:
         missing[block.first : block.last, block.start : block.stop] = False
     blocks, cell = [], 0
-    for start in range(0, samples, UNIT):
+    for start in range(0, samples, unit):
         for first in range(0, problems, group):
             if cell % shard.parts == shard.part:
-                part = missing[first : first + group, start : start + UNIT]
+                part = missing[first : first + group, start : start + unit]
                 blocks += [_moved(block, first, start) for block in _rectangles(part)]
             cell += 1
     return blocks
+
+
+def grid(problems: int, block_rows: int) -> tuple[int, int]:
+    """Return how many problems a block has and how many samples of each, together ``block_rows``.
+
+    Problems come first; where there are too few of them, the more samples.
+
+    >>> grid(500, 8192), grid(30, 8192), grid(500, 64)
+    ((500, 16), (30, 272), (4, 16))
+    """
+    group = min(problems, max(1, block_rows // LEAST))
+    return group, LEAST * max(1, block_rows // (LEAST * group))
 
 
 def _moved(block: Block, first: int, start: int) -> Block:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fgrpo_bench.sampling.plan import UNIT, Block, Shard, block_of, plan, seed_bases
+from fgrpo_bench.sampling.plan import LEAST, Block, Shard, block_of, grid, plan, seed_bases
 
 
 def cells(blocks) -> list[tuple[int, int]]:
@@ -17,7 +17,7 @@ def cells(blocks) -> list[tuple[int, int]]:
     ]
 
 
-SIZES = st.tuples(st.integers(1, 40), st.integers(1, 3 * UNIT), st.sampled_from([1, 200, 640]))
+SIZES = st.tuples(st.integers(1, 40), st.integers(1, 9 * LEAST), st.sampled_from([1, 200, 640]))
 SOME = st.lists(
     st.tuples(st.integers(0, 39), st.integers(1, 9), st.integers(0, 150), st.integers(1, 99)),
     max_size=4,
@@ -50,9 +50,19 @@ def test_an_interrupted_plan_goes_on_with_the_blocks_it_would_have_had(sizes, da
 def test_blocks_are_about_as_large_as_asked_and_never_cross_the_grid():
     blocks = plan(100, 200, [], 160)
     assert max(block.rows for block in blocks) == 160
-    assert all(b.start // UNIT == (b.stop - 1) // UNIT for b in blocks)
+    assert all(b.start // 16 == (b.stop - 1) // 16 for b in blocks)
     assert all(b.first // 10 == (b.last - 1) // 10 for b in blocks)
     assert [b.start for b in blocks] == sorted(b.start for b in blocks)  # all problems advance
+
+
+@pytest.mark.parametrize("problems", [1, 3, 30, 500, 1400])
+@pytest.mark.parametrize("rows", [1, 64, 2048, 8192])
+def test_blocks_are_nearly_full_whatever_the_number_of_problems(problems, rows):
+    group, unit = grid(problems, rows)
+    assert unit % LEAST == 0
+    assert group <= problems
+    assert group * unit <= max(rows, LEAST)
+    assert group * unit > rows / 2 - LEAST * group
 
 
 def test_more_samples_later_add_the_difference():
