@@ -22,6 +22,7 @@ from fgrpo_bench.sampling.plan import Shard
 if TYPE_CHECKING:
     from fgrpo_bench.cli import Eval
 
+_MOST = 100_000  # samples of a problem; the plan of missing ones is a table in memory
 _EVERY = 2.0  # seconds between two lines of progress where there is no terminal
 
 
@@ -41,6 +42,7 @@ def run_eval(command: "Eval") -> None:
     say(f"loading {command.model} ({command.engine})")
     engine = make_engine(command.engine, command.model, command.base_url, arguments)
     try:
+        say(f"reading {', '.join(names)}")
         tasks = [load_task(name, files.get(name), engine.family) for name in names]
         waiting = [task.name for task in tasks if not _evaluate(task, engine, wanted, out)]
     finally:
@@ -98,7 +100,7 @@ def _wanted(command: "Eval") -> Wanted:
 def _check(wanted: Wanted) -> None:
     limit = wanted.max_tokens
     limits = (
-        ("--samples", wanted.samples, wanted.samples >= 1, "1 or more"),
+        ("--samples", wanted.samples, 1 <= wanted.samples <= _MOST, f"from 1 to {_MOST}"),
         ("--temperature", wanted.temperature, 0 <= wanted.temperature < 100, "0 or more"),
         ("--top-p", wanted.top_p, 0 < wanted.top_p <= 1, "above 0 and at most 1"),
         ("--max-tokens", limit, limit is None or limit >= 1, "1 or more"),

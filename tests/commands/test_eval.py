@@ -126,7 +126,8 @@ def test_options_reach_the_engine(engine):
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["--samples", "0"], "--samples 0: give a number 1 or more"),
+        (["--samples", "0"], "--samples 0: give a number from 1 to 100000"),
+        (["--samples", "100001"], "--samples 100001: give a number from 1 to 100000"),
         (["--temperature", "-1"], "--temperature -1.0: give a number 0 or more"),
         (["--temperature", "nan"], "--temperature nan: give a number 0 or more"),
         (["--top-p", "0"], "--top-p 0.0: give a number above 0 and at most 1"),
