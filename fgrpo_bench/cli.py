@@ -115,7 +115,7 @@ class Eval:
 
 @dataclass(frozen=True)
 class Report:
-    """Draw the figures and write the tables of finished runs, or of anybody's counts.
+    """Draw the figures and write the tables of runs, of evaluations, or of anybody's counts.
 
     Example: fgrpo-bench report runs/maze-small --out reports/mine
 
@@ -126,7 +126,7 @@ class Report:
         Positional[tuple[Path, ...]],
         arg(metavar="[RUN ...]", help_behavior_hint="(default: everything under runs)"),
     ] = ()
-    """Run directories, or folders that hold some."""
+    """Runs or evaluations, or folders that hold some."""
     counts: Counts = ()
     """Compare evaluations with the first of them. A CSV has the columns problem_id, n, c and maybe
     benchmark; a .jsonl is what lm_eval --log_samples writes."""

@@ -16,6 +16,7 @@ from fgrpo_bench.errors import UserError, quoted, shown
 from fgrpo_bench.report.evaluations import find_evaluations, summary_grid
 from fgrpo_bench.report.grids import print_grid
 from fgrpo_bench.sampling.engines.base import Engine
+from fgrpo_bench.sampling.engines.checkpoint import showable
 from fgrpo_bench.sampling.evaluation import Wanted, evaluate
 from fgrpo_bench.sampling.plan import Shard
 
@@ -167,8 +168,8 @@ def _command(command: "Eval") -> str:
     words = ["fgrpo-bench", "eval", "--model", _slug(command.model), "--task", *command.task]
     words += ["--samples", str(command.samples), "--engine", command.engine]
     words += ["--base-url", "URL"] if command.base_url else []
-    for text in _flat(command.engine_arg):
-        words += ["--engine-arg", text]
+    for key, value in showable(_arguments(_flat(command.engine_arg))).items():
+        words += ["--engine-arg", f"{key}={value}"]
     for text in _flat(command.data):
         name, equals, place = text.rpartition("=")
         words += ["--data", f"{name}{equals}{Path(place).name}"]

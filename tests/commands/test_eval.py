@@ -123,6 +123,21 @@ def test_options_reach_the_engine(engine):
     assert engine == [("vllm", "base", None, {"tensor_parallel_size": "4", "a": "b=c"})]
 
 
+def test_no_file_holds_a_secret_or_a_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-from-the-environment")
+    words = ["--engine-arg", "api_key=sk-typed", "--engine-arg", f"tokenizer={tmp_path}/words"]
+    words += ["--engine-arg", "hf_token=hf-typed", "--engine-arg", "batch_size=8"]
+    words += ["--base-url", "http://me:password@here:1/v1?token=xyzzy", "--engine", "openai"]
+    model = str(tmp_path / "secret-folder" / "mine")
+    main(["eval", "--model", model, "--task", "arith", "--samples", "1", *words])
+    everything = [path for path in (tmp_path / "evals").rglob("*") if path.is_file()]
+    text = b"".join(path.read_bytes() for path in everything)
+    for secret in ("sk-", "hf-typed", "password", "xyzzy", "here:1", "secret-folder", str(tmp_path)):
+        assert secret.encode() not in text, secret
+    manifest = json.loads((tmp_path / "evals" / "mine" / "arith" / "manifest.json").read_text())
+    assert "--engine-arg tokenizer=words --engine-arg batch_size=8" in manifest["command"]
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [

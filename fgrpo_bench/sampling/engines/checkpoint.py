@@ -55,7 +55,7 @@ _OPERATIONAL: Final = {
     "verify_certificate",
     "ca_cert_path",
 }
-_PRIVATE: Final = re.compile("url|header|auth|key|secret|password|hf_token")
+_PRIVATE: Final = re.compile("url|header|auth|key|secret|password|token$")
 
 
 def find(model: str) -> Path | None:
@@ -126,14 +126,21 @@ def unreadable(model: str, error: Exception) -> UserError:
 
 
 def deciding(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those engine arguments that may decide the distribution.
+    """Return those engine arguments that may decide the distribution, as ``showable`` has them.
 
     What only says how the work is spread, where it is done or who asks is left out; an argument
-    that nobody here knows is kept, so that unlike samples are never taken for like. Of a path
-    the last component remains.
+    that nobody here knows is kept, so that unlike samples are never taken for like.
     """
-    kept = {key: value for key, value in arguments.items() if key not in _OPERATIONAL}
-    return {key: _nameless(value) for key, value in kept.items() if not _PRIVATE.search(key)}
+    return {key: value for key, value in showable(arguments).items() if key not in _OPERATIONAL}
+
+
+def showable(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return engine arguments without addresses and secrets, and of a path its last component.
+
+    >>> showable({"batch_size": 8, "api_key": "sk-1", "tokenizer": "/home/me/words"})
+    {'batch_size': 8, 'tokenizer': 'words'}
+    """
+    return {key: _nameless(value) for key, value in arguments.items() if not _PRIVATE.search(key)}
 
 
 def _nameless(value: Any) -> Any:
