@@ -94,6 +94,15 @@ def test_more_samples_leave_those_that_are_there_alone(tmp_path):
     assert sorted(rows(tmp_path)) == sorted((f"{p}", s) for p in range(9) for s in range(100))
 
 
+def test_files_that_hold_the_same_samples_are_refused(tmp_path):
+    fill(tmp_path / "a", samples=10)
+    fill(tmp_path / "b", samples=12)
+    for path in (tmp_path / "b").iterdir():
+        path.rename(tmp_path / "a" / path.name)
+    with pytest.raises(UserError, match="hold the same samples: delete one of them"):
+        fill(tmp_path / "a", samples=12)
+
+
 class Breaking(ScriptedEngine):
     """Breaks down at one call."""
 
