@@ -5,6 +5,7 @@ import json
 import pandas as pd
 import pytest
 
+from fgrpo_bench.benchmarks.arith import generate
 from fgrpo_bench.cli import main
 from fgrpo_bench.sampling.bench import ScriptedEngine
 from fgrpo_bench.sampling.engines.base import Completion
@@ -117,6 +118,17 @@ def test_evaluations_of_other_problems_are_not_compared(tmp_path, capsys):
     assert "1 documents of 'base' and 'better' differ" in capsys.readouterr().err
 
 
+def test_two_evaluations_of_one_name_are_not_told_apart_and_refused(capsys):
+    for folder in ("first", "second"):
+        words = ["--model", folder, "--samples", "4", "--out", f"{folder}/same"]
+        main(["eval", "--task", "arith", *words])
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as exit_:
+        main(["report", "first/same", "second/same"])
+    assert exit_.value.code == 2
+    assert "are both called 'same': rename one" in capsys.readouterr().err
+
+
 def test_options_reach_the_engine(engine):
     words = ["--engine", "vllm", "--engine-arg", "tensor_parallel_size=4", "--engine-arg", "a=b=c"]
     main(["eval", "--model", "base", "--task", "arith", "--samples", "1", *words])
@@ -127,15 +139,28 @@ def test_no_file_holds_a_secret_or_a_place(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-from-the-environment")
     words = ["--engine-arg", "api_key=sk-typed", "--engine-arg", f"tokenizer={tmp_path}/words"]
     words += ["--engine-arg", "hf_token=hf-typed", "--engine-arg", "batch_size=8"]
+    rows = tmp_path / "folder" / "rows.jsonl"
+    rows.parent.mkdir()
+    rows.write_text("".join(json.dumps(row) + "\n" for row in generate()), "utf-8")
+    words += ["--data", f"arith={rows}"]
     words += ["--base-url", "http://me:password@here:1/v1?token=xyzzy", "--engine", "openai"]
     model = str(tmp_path / "secret-folder" / "mine")
     main(["eval", "--model", model, "--task", "arith", "--samples", "1", *words])
     everything = [path for path in (tmp_path / "evals").rglob("*") if path.is_file()]
     text = b"".join(path.read_bytes() for path in everything)
-    for secret in ("sk-", "hf-typed", "password", "xyzzy", "here:1", "secret-folder", str(tmp_path)):
+    for secret in (
+        "sk-",
+        "hf-typed",
+        "password",
+        "xyzzy",
+        "here:1",
+        "secret-folder",
+        str(tmp_path),
+    ):
         assert secret.encode() not in text, secret
     manifest = json.loads((tmp_path / "evals" / "mine" / "arith" / "manifest.json").read_text())
     assert "--engine-arg tokenizer=words --engine-arg batch_size=8" in manifest["command"]
+    assert "--data arith=rows.jsonl" in manifest["command"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fgrpo_bench.errors import UserError
-from fgrpo_bench.sampling.repeats import COMPARED, Repeats, collapse_warning, trace
+from fgrpo_bench.sampling.repeats import COMPARED, Repeats, Trace, collapse_warning, trace
 
 
 def blocks(repeats: Repeats, rows: list[list[list[str]]], each: int = 64) -> None:
@@ -70,6 +70,20 @@ def test_many_short_answers_that_coincide_here_and_there_are_no_repeat():
     """Of 400 problems a quarter gives the same two answers again, as it should by chance."""
     rng = np.random.default_rng(4)
     blocks(Repeats(), [drawn(rng, 400, 2, 2, 0.5) for _ in range(5)])
+
+
+@pytest.mark.parametrize(("blocks_before", "refused"), [(2, True), (1000, False)])
+def test_the_more_blocks_the_more_improbable_a_repeat_must_be(blocks_before, refused):
+    """exp(-25) is less than 1e-9 for a pair, and no longer for half a million of them."""
+    repeats = Repeats()
+    for index in range(blocks_before):
+        repeats.add([0], index, [Trace(f"{index:x}", 16, -25.0)])
+    again = [Trace("0", 16, -25.0)]
+    if refused:
+        with pytest.raises(UserError, match="repeat"):
+            repeats.add([0], blocks_before, again)
+    else:
+        repeats.add([0], blocks_before, again)
 
 
 def test_equal_samples_are_a_warning_only():
