@@ -111,7 +111,8 @@ def _rows(found: Found, ks: Sequence[int]) -> list[tuple[str, ...]]:
     )
     rows = [_row(results.task, found.problems, ks, ends)]
     for name, part in found.problems.groupby("stratum", sort=False):
-        rows.append(_row(f"  {name}", part, ks, ("", "", "")))
+        title = str(name) if str(name).isprintable() else quoted(name)  # it comes from the data
+        rows.append(_row(f"  {title}", part, ks, ("", "", "")))
     return rows
 
 
