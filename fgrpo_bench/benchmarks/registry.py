@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from fgrpo_bench.benchmarks import arith, gpqa, ifeval
-from fgrpo_bench.benchmarks.standins import Judge, boxed_text, integer, letter, plain
+from fgrpo_bench.benchmarks.standins import Judge, boxed_text, integer, letter, listed, plain
 from fgrpo_bench.errors import UserError, quoted, suggestion
 from fgrpo_bench.grading.outcomes import Verdict
 from fgrpo_bench.sampling.engines.base import Finish
@@ -93,7 +93,8 @@ def _answer(doc: dict[str, Any]) -> str:
 
 
 def _final_answers(doc: dict[str, Any]) -> str:
-    return ",".join(plain(answer) for answer in doc["final_answer"])
+    answers = doc["final_answer"]
+    return ",".join(map(plain, [answers] if isinstance(answers, str) else answers))
 
 
 _MAA: Final = "(c) MAA"
@@ -180,7 +181,7 @@ _ALL: Final = (
         "Apache-2.0",
         ("question",),
         ("id", "final_answer"),
-        boxed_text(_final_answers, plain),
+        boxed_text(_final_answers, listed),
         _EXACT,
         key="id",
         hub="Hothan/OlympiadBench",

@@ -54,6 +54,15 @@ def plain(text: str) -> str:
     return text
 
 
+def listed(text: str) -> str:
+    """Return text as ``plain`` does, without spaces behind its commas.
+
+    >>> listed("1, 2")
+    '1,2'
+    """
+    return re.sub(r",\s+", ",", plain(text))
+
+
 def integer(text: str) -> str:
     """Return text as ``plain`` does, a whole number without zeros that say nothing.
 

@@ -85,7 +85,7 @@ def _report(
         parts.append(f"## {markdown_text(grid.title)}\n\n{table}")
     parts += [f"{markdown_text(line)}\n" for line in remarks]
     if commands:
-        lines = "\n".join(commands)
+        lines = "\n".join(" ".join(command.replace("`", "'").split()) for command in commands)
         parts.append(f"## How to make these evaluations again\n\n```\n{lines}\n```\n")
     return "\n".join(parts)
 

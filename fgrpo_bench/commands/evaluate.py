@@ -1,5 +1,6 @@
 """``fgrpo-bench eval``: sample a model on benchmarks, resumably, and measure pass@k."""
 
+import json
 import re
 import shlex
 import sys
@@ -17,6 +18,7 @@ from fgrpo_bench.report.evaluations import find_evaluations, summary_grid
 from fgrpo_bench.report.grids import print_grid
 from fgrpo_bench.sampling.engines.base import Engine
 from fgrpo_bench.sampling.engines.checkpoint import showable
+from fgrpo_bench.sampling.engines.options import literals
 from fgrpo_bench.sampling.evaluation import Wanted, evaluate
 from fgrpo_bench.sampling.plan import Shard
 
@@ -36,8 +38,9 @@ def run_eval(command: "Eval") -> None:
     from fgrpo_bench.benchmarks.load import load_task
     from fgrpo_bench.sampling.engines.make import make_engine
 
-    names, arguments = resolve(command.task), _arguments(_flat(command.engine_arg))
-    files, wanted = _files(_flat(command.data), names), _wanted(command)
+    names, arguments = resolve(command.task), _arguments(command.engine_arg)
+    files = _files(command.data, names)
+    wanted = _wanted(command, files)
     out = command.out or Path("evals") / _slug(command.model)
     _check(wanted)
     say(f"loading {command.model} ({command.engine})")
@@ -85,7 +88,7 @@ def _flat(texts: Sequence[Sequence[str]]) -> list[str]:
     return [text for part in texts for text in part]
 
 
-def _wanted(command: "Eval") -> Wanted:
+def _wanted(command: "Eval", files: dict[str, Path]) -> Wanted:
     shard = _shard(command.shard)
     return Wanted(
         command.samples,
@@ -94,7 +97,7 @@ def _wanted(command: "Eval") -> Wanted:
         command.max_tokens,
         command.seed,
         shard,
-        _command(command),
+        _command(command, files),
     )
 
 
@@ -122,9 +125,9 @@ def _shard(text: str | None) -> Shard:
     return shard
 
 
-def _arguments(texts: Sequence[str]) -> dict[str, str]:
+def _arguments(texts: Sequence[Sequence[str]]) -> dict[str, str]:
     arguments: dict[str, str] = {}
-    for text in texts:
+    for text in _flat(texts):
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise UserError(f"--engine-arg {quoted(text)} is not KEY=VALUE: write it so")
@@ -134,10 +137,10 @@ def _arguments(texts: Sequence[str]) -> dict[str, str]:
     return arguments
 
 
-def _files(texts: Sequence[str], names: Sequence[str]) -> dict[str, Path]:
+def _files(texts: Sequence[Sequence[str]], names: Sequence[str]) -> dict[str, Path]:
     """Return the file of each task: ``TASK=FILE``, or ``FILE`` where there is one task."""
     files: dict[str, Path] = {}
-    for text in texts:
+    for text in _flat(texts):
         name, equals, place = text.partition("=")
         if not equals or name not in names:
             if len(names) > 1:
@@ -163,17 +166,20 @@ def _slug(model: str) -> str:
     return re.sub(r"[^\w.-]+", "-", model.rstrip("/").rpartition("/")[2]).strip(".-") or "model"
 
 
-def _command(command: "Eval") -> str:
+def _command(command: "Eval", files: dict[str, Path]) -> str:
     """Return the command for the manifest: without folders, addresses and credentials."""
-    words = ["fgrpo-bench", "eval", "--model", _slug(command.model), "--task", *command.task]
-    words += ["--samples", str(command.samples), "--engine", command.engine]
+    place = Path(command.model)
+    local = command.model[:1] in ("/", "~", ".") or place.exists()
+    words = ["fgrpo-bench", "eval", "--model", _slug(command.model) if local else command.model]
+    words += ["--task", *command.task, "--samples", str(command.samples)]
+    words += ["--engine", command.engine]
     words += ["--base-url", "URL"] if command.base_url else []
-    for key, value in showable(_arguments(_flat(command.engine_arg))).items():
-        words += ["--engine-arg", f"{key}={value}"]
-    for text in _flat(command.data):
-        name, equals, place = text.rpartition("=")
-        words += ["--data", f"{name}{equals}{Path(place).name}"]
+    for key, value in showable(literals(_arguments(command.engine_arg))).items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        words += ["--engine-arg", f"{key}={text}"]
+    for name, file in files.items():
+        words += ["--data", f"{name}={file.name}"]
     words += ["--temperature", f"{command.temperature:g}", "--top-p", f"{command.top_p:g}"]
     words += ["--max-tokens", str(command.max_tokens)] if command.max_tokens is not None else []
     words += ["--seed", str(command.seed)]
-    return shlex.join(words)
+    return " ".join(shlex.join(words).split())

@@ -66,7 +66,7 @@ def _report_evaluations(paths: Sequence[Path], out: Path) -> bool:
         raise UserError("no evaluation is finished: run the same fgrpo-bench eval again")
     from fgrpo_bench.commands.counts import report_counts
 
-    manifests = [read_manifest(one.directory) for one in found]
+    manifests = [read_manifest(one.directory, "run the same eval again") for one in found]
     report_counts(counts_of(found), out, [summary_grid(found)], [SUMMARY_NOTE], manifests)
     return True
 

@@ -98,7 +98,10 @@ def grade_block(
 def _known(
     path: Path, about: dict[str, Any], rows: int
 ) -> tuple[list[str], list[str | None]] | None:
-    """Return the grades in a file, None if it has not these or is damaged: grades come again."""
+    """Return the grades in a file; None if they must come again.
+
+    That is so if they are other ones, if the file is damaged, and if the grader had failed.
+    """
     if not path.exists():
         return None
     try:
@@ -108,4 +111,5 @@ def _known(
         table = pq.read_table(path, page_checksum_verification=True, partitioning=None)
     except (UserError, OSError, pa.ArrowException):
         return None
-    return table["outcome"].to_pylist(), table["answer"].to_pylist()
+    outcomes = table["outcome"].to_pylist()
+    return None if "grader_error" in outcomes else (outcomes, table["answer"].to_pylist())

@@ -59,7 +59,8 @@ def inspect(
 
 def _early(name: str) -> bool:
     """Whether a file may lie in a run directory before ``config.json`` does."""
-    return name.startswith(("lock", "worker-")) or name.endswith(".tmp")
+    brought = name == "samples"  # of an evaluation's parts, from other machines
+    return brought or name.startswith(("lock", "worker-")) or name.endswith(".tmp")
 
 
 def differing_keys(there: Any, ours: Any, prefix: str = "") -> list[str]:

@@ -44,8 +44,8 @@ def write_manifest(directory: Path, content: dict[str, Any]) -> None:
     write_json(directory / "manifest.json", {"schema": SCHEMA, **content})
 
 
-def read_manifest(directory: Path) -> dict[str, Any]:
-    """Read a run's manifest.
+def read_manifest(directory: Path, again: str = "run it again with --force") -> dict[str, Any]:
+    """Read a run's manifest; ``again`` is how to mend one that cannot be read.
 
     Raises:
         UserError: a missing or damaged file, named.
@@ -55,7 +55,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
         manifest["command"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise UserError(f"{path} cannot be read; run it again with --force") from None
+        raise UserError(f"{path} cannot be read; {again}") from None
     return manifest
 
 

@@ -89,15 +89,16 @@ def evaluate(
         blocks = sampling.missing(wanted.samples, engine.block_rows, wanted.shard)
         if blocks:
             (directory / "results.json").unlink(missing_ok=True)  # no longer finished
+        begun = bool(blocks) or not (directory / "manifest.json").exists()
+        if begun:
             fresh = _manifest(task, engine, wanted, config)
             manifest = resume_manifest(directory, fresh) | {"command": wanted.command}
             write_manifest(directory, manifest)
-            total = sum(block.rows for block in blocks)
-            done = accumulate((block.rows for block in blocks), initial=0)
-            on_progress(next(done), total)
-            sampling.fill(
-                blocks, engine, settings, wanted.seed, lambda: on_progress(next(done), total)
-            )
+        total = sum(block.rows for block in blocks)
+        done = accumulate((block.rows for block in blocks), initial=0)
+        if next(done) < total:
+            on_progress(0, total)
+        sampling.fill(blocks, engine, settings, wanted.seed, lambda: on_progress(next(done), total))
         if warning := collapse_warning(task.name, sampling.equal_share, wanted.temperature):
             say(warning)
         if not alone:  # others may have been at work meanwhile
@@ -108,7 +109,7 @@ def evaluate(
         problems = _problems(task, tally)
         write_bytes(directory / "problems.parquet", problems.to_parquet(index=False))
         results = _results(task, engine, config, problems, tally, sampling.tokens)
-        if blocks:
+        if begun:
             write_manifest(directory, manifest | {"finished": now()})
         write_results(directory, results)
         return results

@@ -15,21 +15,20 @@ from typing import Final, NamedTuple
 
 from fgrpo_bench.errors import UserError, quoted
 
-COMPARED: Final = 16
 FALSE_ALARM: Final = 1e-9
 """The chance that an evaluation of independent samples is refused is about this, in all."""
 
 
 class Trace(NamedTuple):
-    """Hash of the first samples, how many these are, and the log-probability to draw them again."""
+    """Hash of some samples, how many these are, and the log-probability to draw them again."""
 
     digest: str
-    compared: int
+    samples: int
     log_probability: float
 
 
 def trace(texts: Sequence[str]) -> Trace:
-    """Return what is kept of one problem's samples in a block: a hash of the first, and how likely.
+    """Return what is kept of some samples of a problem, few enough to come again by chance alone.
 
     The log-probability, in nats, is that of drawing the same samples in the same order again.
 
@@ -38,13 +37,13 @@ def trace(texts: Sequence[str]) -> Trace:
     >>> trace(["a", "a"])[1:]
     (2, 0.0)
     """
-    head, counts = texts[:COMPARED], Counter(texts)
+    counts = Counter(texts)
     # one logarithm of whole numbers: there are a million samples
-    log_counts = math.log(math.prod(map(counts.__getitem__, head)))
-    log_probability = log_counts - len(head) * math.log(len(texts))
-    joined = f"{[*map(len, head)]}{''.join(head)}".encode("utf-8", "replace")
+    log_counts = math.log(math.prod(map(counts.__getitem__, texts)))
+    log_probability = log_counts - len(texts) * math.log(len(texts))
+    joined = f"{[*map(len, texts)]}{''.join(texts)}".encode("utf-8", "replace")
     digest = hashlib.blake2b(joined, digest_size=8).hexdigest()
-    return Trace(digest, len(head), round(log_probability, 3) + 0.0)
+    return Trace(digest, len(texts), round(log_probability, 3) + 0.0)
 
 
 class Repeats:
@@ -63,13 +62,13 @@ class Repeats:
             UserError: it repeats an earlier block, and chance cannot have done that.
         """
         matches: dict[int, list[float]] = {}
-        for problem, (digest, compared, log_probability) in zip(problems, traces, strict=True):
+        for problem, (digest, samples, log_probability) in zip(problems, traces, strict=True):
             first = self._first.setdefault(problem, {}).setdefault(int(digest, 16), start)
             if first != start:
                 matches.setdefault(first, []).append(log_probability)
             self._pairs += self._blocks[problem]
             self._blocks[problem] += 1
-            self._equal += compared > 1 and log_probability == 0
+            self._equal += samples > 1 and log_probability == 0
         limit = math.log(FALSE_ALARM / max(self._pairs, 1))
         for other, log_probabilities in matches.items():
             whole = len(log_probabilities) == len(traces)

@@ -9,7 +9,7 @@ from typing import Final
 from fgrpo_bench.benchmarks.problems import Problem
 from fgrpo_bench.errors import Failed
 from fgrpo_bench.sampling.engines.base import Completion, Engine, Request, Settings
-from fgrpo_bench.sampling.plan import Block, Shard, plan, seed_bases
+from fgrpo_bench.sampling.plan import LEAST, Block, Shard, plan, seed_bases
 from fgrpo_bench.sampling.repeats import Repeats, Trace, trace
 from fgrpo_bench.sampling.store import Fingerprint, Stored, refuse_overlaps, scan, write_block
 
@@ -85,7 +85,7 @@ class Sampling:
             ]
             completions = engine.generate(requests, settings)
             _check(completions, requests, engine.name)
-            traces = [trace([sample.text for sample in samples]) for samples in completions]
+            traces = _traces(completions, each)
             self._note(block, traces)
             stored = write_block(
                 self._folder, block, problems, completions, seeds, self._fingerprint, traces
@@ -105,7 +105,20 @@ class Sampling:
         return self._repeats.equal_share
 
     def _note(self, block: Block, traces: Sequence[Trace]) -> None:
-        self._repeats.add(range(block.first, block.last), block.start, traces)
+        """Compare a block, unit by unit, with what there is: it may hold many requests' samples."""
+        problems = range(block.first, block.last)
+        for unit, start in enumerate(range(block.start, block.stop, LEAST)):
+            place = unit * len(problems)
+            self._repeats.add(problems, start, traces[place : place + len(problems)])
+
+
+def _traces(completions: Sequence[Sequence[Completion]], each: int) -> list[Trace]:
+    """Return the traces of all problems in the first unit of samples, then in the next."""
+    return [
+        trace([sample.text for sample in samples[start : start + LEAST]])
+        for start in range(0, each, LEAST)
+        for samples in completions
+    ]
 
 
 def _check(

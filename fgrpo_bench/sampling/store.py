@@ -77,7 +77,7 @@ def write_block(
         completions: of each problem its samples.
         seeds: of each problem the seed they were drawn with.
         fingerprint: what they were sampled with.
-        traces: of each problem what ``repeats`` keeps of its samples.
+        traces: what ``repeats`` keeps of them.
     """
     each = block.stop - block.start
     texts, tokens, finishes = zip(*chain.from_iterable(completions), strict=True)

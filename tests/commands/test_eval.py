@@ -139,7 +139,9 @@ def test_no_file_holds_a_secret_or_a_place(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-from-the-environment")
     words = ["--engine-arg", "api_key=sk-typed", "--engine-arg", f"tokenizer={tmp_path}/words"]
     words += ["--engine-arg", "hf_token=hf-typed", "--engine-arg", "batch_size=8"]
-    rows = tmp_path / "folder" / "rows.jsonl"
+    draft = json.dumps({"model": f"{tmp_path}/draft", "token": "hf-typed", "n": 2})
+    words += ["--engine-arg", f"speculative_config={draft}"]
+    rows = tmp_path / "fol=der" / "rows.jsonl"
     rows.parent.mkdir()
     rows.write_text("".join(json.dumps(row) + "\n" for row in generate()), "utf-8")
     words += ["--data", f"arith={rows}"]
@@ -159,7 +161,9 @@ def test_no_file_holds_a_secret_or_a_place(tmp_path, monkeypatch):
     ):
         assert secret.encode() not in text, secret
     manifest = json.loads((tmp_path / "evals" / "mine" / "arith" / "manifest.json").read_text())
-    assert "--engine-arg tokenizer=words --engine-arg batch_size=8" in manifest["command"]
+    assert "--engine-arg tokenizer=words:" in manifest["command"]
+    assert "--engine-arg batch_size=8" in manifest["command"]
+    assert '{"model": "draft:' in manifest["command"]
     assert "--data arith=rows.jsonl" in manifest["command"]
 
 

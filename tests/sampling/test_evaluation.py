@@ -263,6 +263,27 @@ def test_grades_of_samples_that_were_replaced_are_made_again(tmp_path):
     assert results.outcomes["no_answer"] > first.outcomes["no_answer"] + 20
 
 
+def test_samples_alone_are_brought_to_an_empty_folder(tmp_path):
+    run(tmp_path / "one")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "one" / "samples").rename(tmp_path / "other" / "samples")
+    results = run(tmp_path / "other", Stopping(0))
+    assert results is not None
+    manifest = json.loads((tmp_path / "other" / "manifest.json").read_text())
+    assert manifest["finished"]
+
+
+def test_what_a_grader_failed_on_is_graded_again(tmp_path, monkeypatch):
+    def broken(doc, response, finish):
+        raise LookupError
+
+    arith = BENCHMARKS["arith"]
+    with monkeypatch.context() as patch:
+        patch.setitem(BENCHMARKS, "arith", replace(arith, judge=broken))
+        assert run(tmp_path).outcomes["grader_error"] == 12 * 20
+    assert run(tmp_path, Stopping(0)).outcomes["grader_error"] == 0
+
+
 def test_another_version_of_the_grader_grades_again(tmp_path, monkeypatch):
     run(tmp_path)
     strict = replace(BENCHMARKS["arith"], judge=lambda *_: Verdict("wrong", None), grader="arith-0")

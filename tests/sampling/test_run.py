@@ -154,6 +154,26 @@ def test_a_broken_seed_is_refused_before_the_repeat_is_stored(tmp_path):
         fill(tmp_path, samples=128, rows=1024, engine=SameAgain())
 
 
+def test_requests_of_one_block_that_repeat_are_refused(tmp_path):
+    """With few problems a block holds several requests of each: every 16 samples are compared."""
+
+    class Sixteen(ScriptedEngine):
+        def generate(self, requests, settings):
+            few = super().generate([r._replace(n=16) for r in requests], settings)
+            return [(texts * 99)[: r.n] for texts, r in zip(few, requests, strict=True)]
+
+    fill(tmp_path / "good", samples=64, rows=1024)
+    assert len(contents(tmp_path / "good")) == 1
+    with pytest.raises(UserError, match="from number 16 on repeat those from number 0"):
+        fill(tmp_path / "bad", samples=64, rows=1024, engine=Sixteen())
+
+
+def test_more_samples_that_begin_like_the_first_are_refused(tmp_path):
+    fill(tmp_path, samples=16, rows=144, engine=SameAgain())
+    with pytest.raises(UserError, match="from number 16 on repeat those from number 0"):
+        fill(tmp_path, samples=40, rows=144, engine=SameAgain())
+
+
 def test_the_hash_of_prompts_sees_order_identity_and_text():
     some = scripted_problems(3)
     others = [some[::-1], some[:2], scripted_problems(4)]

@@ -11,7 +11,7 @@ from fgrpo_bench.errors import UserError, quoted, shown
 
 # What decides what a checkpoint says; not its optimiser, its logs or its model card.
 _CONTENT: Final = (
-    *("*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json"),
+    *("*.safetensors", "*.safetensors.index.json", "*config.json"),
     *("tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt"),
     *("*.model", "chat_template.*", "*.jinja"),
 )
@@ -64,7 +64,7 @@ def find(model: str) -> Path | None:
     Raises:
         UserError: a path without a checkpoint that can be read safely.
     """
-    folder = Path(model).expanduser()
+    folder = folder_of(model)
     if not folder.is_dir():
         if _HUB_NAME.fullmatch(model) and not folder.exists():
             return None
@@ -135,15 +135,45 @@ def deciding(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def showable(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return engine arguments without addresses and secrets, and of a path its last component.
+    """Return engine arguments without addresses and secrets, and paths without their folders.
 
-    >>> showable({"batch_size": 8, "api_key": "sk-1", "tokenizer": "/home/me/words"})
-    {'batch_size': 8, 'tokenizer': 'words'}
+    >>> showable({"batch_size": 8, "api_key": "sk-1", "draft": {"hf_token": "hf-1", "n": 2}})
+    {'batch_size': 8, 'draft': {'n': 2}}
     """
-    return {key: _nameless(value) for key, value in arguments.items() if not _PRIVATE.search(key)}
+    return {
+        key: _showable(value)
+        for key, value in arguments.items()
+        if not _PRIVATE.search(str(key).lower())
+    }
 
 
-def _nameless(value: Any) -> Any:
-    if isinstance(value, str) and (value[:1] in "/~" or "\\" in value or Path(value).is_dir()):
-        return Path(value).name
-    return value
+def _showable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return showable(value)
+    if isinstance(value, list):
+        return [_showable(each) for each in value]
+    return nameless(value) if isinstance(value, str) else value
+
+
+def nameless(text: str) -> str:
+    """Return a path as its last component and a hash by which two of a name differ.
+
+    The hash is of the content, or of the path where there is none here. Other text stays.
+    """
+    if text[:1] not in ("/", "~") and "\\" not in text and not Path(text).is_dir():
+        return text
+    folder = folder_of(text)
+    whole = content_hash(folder) if folder.is_dir() else hashlib.sha256(text.encode()).hexdigest()
+    return f"{folder.name}:{whole[:12]}"
+
+
+def folder_of(model: str) -> Path:
+    """Return the path that a model's name would be.
+
+    Raises:
+        UserError: the home of somebody who is not there.
+    """
+    try:
+        return Path(model).expanduser()
+    except RuntimeError:
+        raise UserError(f"--model {quoted(model)}: there is no such home folder") from None

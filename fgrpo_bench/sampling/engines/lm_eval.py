@@ -2,9 +2,9 @@
 
 import inspect
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePath
 from typing import Any, Final
 
 from fgrpo_bench.benchmarks.problems import Prompt
@@ -101,11 +101,13 @@ class LMEvalEngine:
         generation: dict[str, Any] = {
             "do_sample": settings.temperature > 0,
             "temperature": settings.temperature,
+            "top_p": settings.top_p,
             "max_gen_toks": settings.max_tokens,
             "until": list(settings.stop),
         }
-        if settings.top_p < 1:
-            generation["top_p"] = settings.top_p
+        if hasattr(getattr(self._lm, "_model", None), "generation_config"):
+            # without these transformers takes the checkpoint's own, or the 50 likeliest tokens
+            generation |= {"top_k": 0, "repetition_penalty": 1.0}
         if self._seeded:
             generation["seed"] = seed + index
         return generation
@@ -144,7 +146,9 @@ def _create(kind: str, model: str, options: dict[str, Any]) -> Any:
 
 
 def _first_line(error: Exception) -> str:
-    return (next(iter(str(error).splitlines()), "") or type(error).__name__)[:200]
+    """Return what a library says, without what a terminal obeys and without credentials."""
+    line = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return re.sub(r"//[^/@\s]+@", "//***@", "".join(filter(str.isprintable, line)))[:200]
 
 
 def _model_key(made: type) -> str:
@@ -156,11 +160,9 @@ def _model_key(made: type) -> str:
 
 
 def _identity(model: str, config: Any) -> dict[str, Any]:
-    if Path(model).expanduser().is_dir():
+    if checkpoint.folder_of(model).is_dir():
         return checkpoint.identify(model, config)
-    path = PurePath(model)
-    revision = getattr(config, "_commit_hash", None)
-    return {"model": path.name if path.is_absolute() else model, "revision": revision}
+    return {"model": checkpoint.nameless(model), "revision": getattr(config, "_commit_hash", None)}
 
 
 def _takes_seeds(kind: str, lm: Any) -> bool:

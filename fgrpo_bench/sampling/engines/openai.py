@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
 from fgrpo_bench.errors import UserError, quoted
 from fgrpo_bench.sampling.engines.base import Completion, Request, Settings
+from fgrpo_bench.sampling.engines.checkpoint import nameless
 from fgrpo_bench.sampling.engines.options import Options, read_options
 from fgrpo_bench.sampling.engines.server import parse, quiet
 
@@ -79,8 +79,8 @@ class OpenAIEngine:
         self._options = read_options(OpenAIOptions, self.name, arguments)
         self._server = parse(base_url)
         self._model = model
-        served = PurePath(model)  # vllm serve calls a model by its path unless told otherwise
-        self.identity: dict[str, Any] = {"model": served.name if served.is_absolute() else model}
+        # vllm serve calls a model by its path unless told otherwise
+        self.identity: dict[str, Any] = {"model": nameless(model)}
 
     def generate(self, requests: Sequence[Request], settings: Settings) -> list[list[Completion]]:
         """Return the n completions of every request, in order.

@@ -84,7 +84,9 @@ def parse(base_url: str) -> Server:
         raise UserError("--base-url is no address: write it like http://localhost:8000/v1")
     shown = f"[{host}]" if ":" in host else host
     url = f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
-    given = os.environ.get("OPENAI_API_KEY", "")
+    given = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not given.isascii() or not given.isprintable():
+        raise UserError("OPENAI_API_KEY holds what no key can hold: set it again")
     query = dict(parse_qsl(parts.query))
     secrets = [given, *query.values(), parts.query]
     headers = {}

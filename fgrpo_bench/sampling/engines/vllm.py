@@ -77,7 +77,7 @@ def _completions(output: Any, n: int) -> list[Completion]:
         )
         for choice in sorted(output.outputs, key=lambda choice: choice.index)
     ]
-    return made * (n // len(made))
+    return made * n if len(made) == 1 else made
 
 
 def _load(model: str, options: dict[str, Any]) -> Any:
