@@ -77,8 +77,10 @@ def test_a_family_takes_its_variant_and_others_the_task_itself(tmp_path):
     path = write(tmp_path, "ifeval")
     plain, qwen3 = load_task("ifeval", path), load_task("ifeval", path, family="qwen3")
     qwen25 = load_task("ifeval", path, family="qwen2.5")
-    assert plain == qwen3
-    assert plain.template == {"enable_thinking": False}
+    assert plain == load_task("ifeval", path, family="llama")
+    assert plain.template == {}
+    assert qwen3.template == {"enable_thinking": False}
+    assert qwen3.problems == plain.problems
     prompt = user(LAYOUTS["ifeval"][0]["prompt"])
     assert plain.problems[0].prompt == (prompt,)
     assert qwen25.name == "ifeval_qwen2.5"

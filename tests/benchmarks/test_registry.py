@@ -76,7 +76,7 @@ def test_names_are_resolved_in_order_and_once():
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("maht500", "math500"), ("papre", "paper"), ("ifeval_qwen2", "ifeval_qwen2.5")],
+    [("maht500", "math500"), ("papre", "paper"), ("ifeval_qwen25", "ifeval_qwen2.5")],
 )
 def test_a_misspelt_name_is_answered_with_the_right_one(name, near):
     with pytest.raises(UserError, match=f"no task '{name}': did you mean '{near}'"):

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,18 @@ def test_sampled_clones_differ_and_tokens_are_counted(transformers: LMEvalEngine
             transformers._lm.tokenizer(completion.text, add_special_tokens=False).input_ids
         )
         assert (completion.finish == "length") == (completion.tokens >= 12)
+
+
+def test_settings_of_the_checkpoint_do_not_shape_the_samples(llama: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "narrow"
+    shutil.copytree(llama, folder)
+    path = folder / "generation_config.json"
+    settings = json.loads(path.read_text()) | {"top_k": 1, "top_p": 0.1, "do_sample": True}
+    path.write_text(json.dumps(settings))
+    made = make_engine("lm-eval:hf", str(folder), None, {"device": "cpu", "dtype": "float32"})
+    firsts = {c.text[:1] for c in tiny.sample(made, 64)}
+    made.close()
+    assert len(firsts) > 8
 
 
 def test_a_prompt_that_lm_eval_would_cut_is_refused(transformers: LMEvalEngine) -> None:

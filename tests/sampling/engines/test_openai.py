@@ -264,4 +264,10 @@ def test_what_is_no_address(address: str) -> None:
 def test_identity_is_the_served_name(script: Scripted) -> None:
     assert engine(script).identity == {"model": "some-model"}
     assert make_engine("openai", "org/name", script.url, {}).identity == {"model": "org/name"}
-    assert make_engine("openai", "/home/anna/final", script.url, {}).identity == {"model": "final"}
+    one, other = (
+        make_engine("openai", f"/home/{name}/final", script.url, {}).identity["model"]
+        for name in ("anna", "bert")
+    )
+    assert one != other
+    assert one.startswith("final:")
+    assert "anna" not in one
