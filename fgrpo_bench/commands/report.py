@@ -9,9 +9,9 @@ from fgrpo_bench.errors import UserError, shown
 from fgrpo_bench.report.collect import Comparison, compare, find_runs, search
 from fgrpo_bench.report.counts import read_counts
 from fgrpo_bench.report.evaluations import (
-    SUMMARY_NOTE,
     counts_of,
     find_evaluations,
+    remarks,
     summary_grid,
 )
 from fgrpo_bench.report.figures import save_figures
@@ -67,7 +67,7 @@ def _report_evaluations(paths: Sequence[Path], out: Path) -> bool:
     from fgrpo_bench.commands.counts import report_counts
 
     manifests = [read_manifest(one.directory, "run the same eval again") for one in found]
-    report_counts(counts_of(found), out, [summary_grid(found)], [SUMMARY_NOTE], manifests)
+    report_counts(counts_of(found), out, [summary_grid(found)], remarks(found), manifests)
     return True
 
 

@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
 from fgrpo_bench.errors import UserError, fault, quoted, shown
 from fgrpo_bench.report.counts import Counts
 from fgrpo_bench.report.grids import Grid
+from fgrpo_bench.rundir.directory import differing_keys
 from fgrpo_bench.rundir.results import Evaluation, read_evaluation
 from fgrpo_bench.stats.intervals import mean_interval
 from fgrpo_bench.stats.pass_at_k import pass_at_k
@@ -30,11 +31,13 @@ class Found:
 
     Attributes:
         directory: where it lies.
+        config: its ``config.json``: what decides the distribution of its samples.
         results: its ``results.json``.
         problems: its ``problems.parquet``.
     """
 
     directory: Path
+    config: dict[str, Any]
     results: Evaluation
     problems: pd.DataFrame
 
@@ -48,13 +51,13 @@ def find_evaluations(paths: Iterable[Path]) -> tuple[list[Found], list[Path]]:
     found, unfinished, seen = [], [], set()
     for path in paths:
         for file in sorted(path.rglob("config.json")):
-            directory = file.parent
-            if not _is_evaluation(file) or (real := directory.resolve()) in seen:
+            directory, config = file.parent, _config(file)
+            if config is None or (real := directory.resolve()) in seen:
                 continue
             seen.add(real)
             if (directory / "results.json").exists():
                 results = read_evaluation(directory)
-                found.append(Found(directory, results, _problems(directory)))
+                found.append(Found(directory, config, results, _problems(directory)))
             else:
                 unfinished.append(directory)
     return found, unfinished
@@ -77,6 +80,26 @@ def counts_of(found: Sequence[Found]) -> list[Counts]:
                 "rename one"
             )
     return [_counts(folder.name, members) for folder, members in folders.items()]
+
+
+def remarks(found: Sequence[Found]) -> list[str]:
+    """Return what a reader must know: the columns, and what differs beside the model and the seed.
+
+    A difference of prompts, temperature or grader may be what is compared, or a mistake.
+    """
+    first: dict[str, dict[str, Any]] = {}
+    differ: dict[str, set[str]] = {}
+    for one in found:
+        benchmark = one.results.benchmarks[0].name
+        own = {key: one.config.get(key) for key in ("task", "engine", "sampling", "prompts_sha256")}
+        own["grader"] = one.results.grader
+        keys = differing_keys(first.setdefault(benchmark, own), own)
+        differ.setdefault(benchmark, set()).update(keys)
+    return [SUMMARY_NOTE] + [
+        f"{benchmark}: beside model and seed the evaluations differ in {', '.join(sorted(keys))}."
+        for benchmark, keys in differ.items()
+        if keys
+    ]
 
 
 def summary_grid(found: Sequence[Found]) -> Grid:
@@ -130,12 +153,13 @@ def _row(
     return (name, f"{len(problems)}", samples, one, *cells, distinct, *ends)
 
 
-def _is_evaluation(file: Path) -> bool:
+def _config(file: Path) -> dict[str, Any] | None:
+    """Return an evaluation's configuration, None if the file is of something else."""
     try:
         value = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
-        return False
-    return isinstance(value, dict) and value.get("experiment") == "eval"
+        return None
+    return value if isinstance(value, dict) and value.get("experiment") == "eval" else None
 
 
 def _problems(directory: Path) -> pd.DataFrame:

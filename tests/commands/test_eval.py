@@ -77,6 +77,17 @@ def test_two_evaluations_are_compared(tmp_path, capsys):
     assert [one["model"]["skill"] for one in manifest["evaluations"]] == [0, 40]
 
 
+def test_a_report_says_what_differs_beside_the_model(tmp_path):
+    for folder, words in (("a", []), ("b", ["--temperature", "0.5"]), ("c", ["--seed", "1"])):
+        words = [*words, "--samples", "4", "--out", f"evals/{folder}"]
+        main(["eval", "--model", "base", "--task", "arith", *words])
+    main(["report", "evals/a", "evals/b", "--out", "two"])
+    text = (tmp_path / "two" / "report.md").read_text()
+    assert "the evaluations differ in sampling.temperature." in text
+    main(["report", "evals/a", "evals/c", "--out", "one"])
+    assert "evaluations differ in" not in (tmp_path / "one" / "report.md").read_text()
+
+
 def test_one_evaluation_has_a_report_too(tmp_path, capsys):
     main(["eval", "--model", "base", "--task", "arith", "--samples", "4"])
     main(["report", "evals/base"])
