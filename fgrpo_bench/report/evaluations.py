@@ -133,7 +133,7 @@ def _rows(found: Found, ks: Sequence[int]) -> list[tuple[str, ...]]:
         "–" if results.tokens is None else f"{results.tokens / total:.1f}",
     )
     rows = [_row(results.task, found.problems, ks, ends)]
-    for name, part in found.problems.groupby("stratum", sort=False):
+    for name, part in found.problems.groupby("stratum"):
         title = str(name) if str(name).isprintable() else quoted(name)  # it comes from the data
         rows.append(_row(f"  {title}", part, ks, ("", "", "")))
     return rows

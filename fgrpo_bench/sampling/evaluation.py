@@ -190,7 +190,7 @@ def _results(
     tally: Tally,
     tokens: int | None,
 ) -> Evaluation:
-    strata = problems.groupby("stratum", sort=False)
+    strata = problems.groupby("stratum")
     parts = [(None, problems), *((str(name), rows) for name, rows in strata)]
     return Evaluation(
         task=task.name,
