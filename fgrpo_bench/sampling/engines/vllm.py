@@ -1,5 +1,6 @@
 """``vllm``: vLLM in this process, several GPUs where ``tensor_parallel_size`` says so."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -81,6 +82,7 @@ def _completions(output: Any, n: int) -> list[Completion]:
 
 
 def _load(model: str, options: dict[str, Any]) -> Any:
+    os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")  # stdout is for results
     try:
         import vllm
     except ModuleNotFoundError:
