@@ -82,7 +82,7 @@ def plan(
         block_rows: about how many samples a block of full height should have.
         shard: the part to return; all parts together make up the whole.
     """
-    group, unit = grid(problems, block_rows)
+    group, unit = grid(problems, block_rows, min(samples, LEAST))
     missing = np.ones((problems, samples), dtype=bool)
     for block in present:
         missing[block.first : block.last, block.start : block.stop] = False
@@ -96,16 +96,18 @@ def plan(
     return blocks
 
 
-def grid(problems: int, block_rows: int) -> tuple[int, int]:
+def grid(problems: int, block_rows: int, least: int = LEAST) -> tuple[int, int]:
     """Return how many problems a block has and how many samples of each, together ``block_rows``.
 
-    Problems come first; where there are too few of them, the more samples.
+    Problems come first, with ``least`` samples; where they are too few, the more samples.
 
     >>> grid(500, 8192), grid(30, 8192), grid(500, 64)
     ((500, 16), (30, 272), (4, 16))
+    >>> grid(500, 64, least=1)
+    (64, 1)
     """
-    group = min(problems, max(1, block_rows // LEAST))
-    return group, LEAST * max(1, block_rows // (LEAST * group))
+    group = min(problems, max(1, block_rows // least))
+    return group, least * max(1, block_rows // (least * group))
 
 
 def _moved(block: Block, first: int, start: int) -> Block:

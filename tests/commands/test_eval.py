@@ -107,7 +107,7 @@ def test_parts_are_announced_until_all_are_there(capsys):
 
 def test_an_unfinished_evaluation_is_left_out_of_a_report(tmp_path, capsys):
     main(["eval", "--model", "base", "--task", "arith", "--samples", "4"])
-    main(["eval", "--model", "better", "--task", "arith", "--samples", "4", "--shard", "0/2"])
+    main(["eval", "--model", "better", "--task", "arith", "--samples", "32", "--shard", "0/2"])
     main(["report", "evals"])
     assert "left out, since not finished: evals/better/arith" in capsys.readouterr().err
     with pytest.raises(SystemExit) as exit_:

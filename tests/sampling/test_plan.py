@@ -65,6 +65,13 @@ def test_blocks_are_nearly_full_whatever_the_number_of_problems(problems, rows):
     assert group * unit > rows / 2 - LEAST * group
 
 
+@pytest.mark.parametrize("samples", [1, 3, 16])
+def test_blocks_are_full_with_few_samples_too(samples):
+    blocks = plan(500, samples, [], 64)
+    assert len(blocks) == -(-500 // (64 // samples))
+    assert max(block.rows for block in blocks) > 60
+
+
 def test_more_samples_later_add_the_difference():
     first = plan(10, 10, [], 64)
     more = plan(10, 40, first, 64)
