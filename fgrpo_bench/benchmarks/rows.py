@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fgrpo_bench.benchmarks.registry import Benchmark
 from fgrpo_bench.errors import UserError, fault, quoted, shown
+from fgrpo_bench.jsonl import read_lines
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -66,18 +67,10 @@ def _jsonl(path: Path) -> Any:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open("rb") as stream:
-        for line, raw in enumerate(stream, 1):
-            try:
-                text = raw.decode("utf-8-sig").strip()
-                row = json.loads(text) if text else None
-            except (ValueError, RecursionError):
-                raise fault(path, "damaged JSON; copy the file again", line) from None
-            if not text:
-                continue
-            if not isinstance(row, dict):
-                raise fault(path, "no JSON object; each line is one row", line)
-            yield row
+    for line, row in read_lines(path, "copy the file again"):
+        if not isinstance(row, dict):
+            raise fault(path, "no JSON object; each line is one row", line)
+        yield row
 
 
 def read_hub(benchmark: str, config: dict[str, Any]) -> "Dataset":

@@ -31,7 +31,10 @@ def bench_sampling(model: str | None) -> dict[str, Any]:
         "memory at 16 times the samples, growth": target(growth, at_most=0.05),
     }
     if model is None:
-        say("the hf engine is left out: name a checkpoint, such as --model models/smollm2")
+        say(
+            "the hf engine is left out: name a checkpoint, such as --model "
+            "models/smollm2-135m-instruct (make smollm2)"
+        )
     else:
         result["hf"] = _compare(model)
         targets["hf engine, times lm-eval's hf"] = target(result["hf"]["ratio"], at_least=2)

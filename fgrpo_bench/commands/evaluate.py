@@ -20,7 +20,7 @@ from fgrpo_bench.sampling.engines.base import Engine
 from fgrpo_bench.sampling.engines.checkpoint import showable
 from fgrpo_bench.sampling.engines.options import literals
 from fgrpo_bench.sampling.evaluation import Wanted, evaluate
-from fgrpo_bench.sampling.plan import Shard
+from fgrpo_bench.sampling.plan import WHOLE, Shard
 
 if TYPE_CHECKING:
     from fgrpo_bench.cli import Eval
@@ -117,7 +117,7 @@ def _check(wanted: Wanted) -> None:
 
 def _shard(text: str | None) -> Shard:
     if text is None:
-        return Shard(0, 1)
+        return WHOLE
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
     shard = Shard(*map(int, match.groups())) if match else None
     if shard is None or shard.part >= shard.parts:

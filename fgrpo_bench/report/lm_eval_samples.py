@@ -1,6 +1,5 @@
 """Read right answers per problem from the samples that lm-eval 0.4.13 logs."""
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fgrpo_bench.errors import UserError, fault, quoted, shown, suggestion
+from fgrpo_bench.jsonl import read_lines
 
 INSTEAD: Final = "write a CSV with problem_id, n, c instead"
 LISTED: Final = 10
@@ -95,19 +95,11 @@ def read_samples(path: Path, choice: str | None) -> Samples:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with open(path, "rb") as stream:
-        for line, raw in enumerate(stream, 1):
-            try:
-                text = raw.decode("utf-8-sig").strip()
-                row = json.loads(text) if text else None
-            except (ValueError, RecursionError):
-                raise fault(path, "damaged JSON; copy or evaluate it again", line) from None
-            if not text:
-                continue
-            if not isinstance(row, dict) or not _is_sample(row):
-                names = "doc_id, filter, metrics, resps, filtered_resps"
-                raise fault(path, f"no sample of lm-eval ({names}); {INSTEAD}", line)
-            yield line, row
+    for line, row in read_lines(path, "copy or evaluate it again"):
+        if not isinstance(row, dict) or not _is_sample(row):
+            names = "doc_id, filter, metrics, resps, filtered_resps"
+            raise fault(path, f"no sample of lm-eval ({names}); {INSTEAD}", line)
+        yield line, row
 
 
 def _is_sample(row: dict[str, Any]) -> bool:

@@ -21,9 +21,9 @@ from fgrpo_bench.rundir.directory import begin, inspect, locked
 from fgrpo_bench.rundir.manifest import environment, now, resume_manifest, write_manifest
 from fgrpo_bench.rundir.results import BenchmarkResult, Evaluation, write_results
 from fgrpo_bench.sampling.engines.base import Engine, Settings
-from fgrpo_bench.sampling.plan import Shard
+from fgrpo_bench.sampling.plan import WHOLE, Shard
 from fgrpo_bench.sampling.repeats import collapse_warning
-from fgrpo_bench.sampling.run import WHOLE, Sampling, prompts_hash
+from fgrpo_bench.sampling.run import Sampling, prompts_hash
 from fgrpo_bench.sampling.store import SCHEMA
 from fgrpo_bench.stats.pass_at_k import pass_at_k
 

@@ -51,6 +51,9 @@ class Shard(NamedTuple):
     parts: int
 
 
+WHOLE: Final = Shard(0, 1)
+
+
 def block_of(name: str) -> Block | None:
     """Return the block that a file's name tells, None for a name that is none.
 
@@ -71,7 +74,7 @@ def plan(
     samples: int,
     present: Iterable[Block],
     block_rows: int,
-    shard: Shard = Shard(0, 1),  # noqa: B008 (immutable)
+    shard: Shard = WHOLE,
 ) -> list[Block]:
     """Return the blocks that are missing, few samples of all problems before many of one.
 

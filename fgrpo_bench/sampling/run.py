@@ -4,16 +4,13 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
 
 from fgrpo_bench.benchmarks.problems import Problem
 from fgrpo_bench.errors import Failed
 from fgrpo_bench.sampling.engines.base import Completion, Engine, Request, Settings
-from fgrpo_bench.sampling.plan import LEAST, Block, Shard, plan, seed_bases
+from fgrpo_bench.sampling.plan import LEAST, WHOLE, Block, Shard, plan, seed_bases
 from fgrpo_bench.sampling.repeats import Repeats, Trace, trace
 from fgrpo_bench.sampling.store import Fingerprint, Stored, refuse_overlaps, scan, write_block
-
-WHOLE: Final = Shard(0, 1)
 
 
 def prompts_hash(problems: Sequence[Problem]) -> str:

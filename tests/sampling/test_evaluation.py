@@ -18,8 +18,7 @@ from fgrpo_bench.rundir.results import read_evaluation
 from fgrpo_bench.sampling.bench import ScriptedEngine
 from fgrpo_bench.sampling.engines.base import Completion
 from fgrpo_bench.sampling.evaluation import Wanted, evaluate
-from fgrpo_bench.sampling.plan import Shard
-from fgrpo_bench.sampling.run import WHOLE
+from fgrpo_bench.sampling.plan import WHOLE, Shard
 from fgrpo_bench.stats.pass_at_k import pass_at_k
 
 

@@ -16,7 +16,7 @@ from fgrpo_bench.benchmarks.load import load_task
 from fgrpo_bench.benchmarks.registry import tasks_folder
 from fgrpo_bench.sampling.engines.make import make_engine
 from fgrpo_bench.sampling.evaluation import Wanted, evaluate
-from fgrpo_bench.sampling.run import WHOLE
+from fgrpo_bench.sampling.plan import WHOLE
 from tests.benchmarks.layouts import LAYOUTS, write
 
 REPEATS = 6

@@ -13,8 +13,8 @@ import pytest
 
 from fgrpo_bench.errors import Failed, UserError
 from fgrpo_bench.sampling.bench import SETTINGS, ScriptedEngine, scripted_problems
-from fgrpo_bench.sampling.plan import Shard
-from fgrpo_bench.sampling.run import WHOLE, Sampling, prompts_hash
+from fgrpo_bench.sampling.plan import WHOLE, Shard
+from fgrpo_bench.sampling.run import Sampling, prompts_hash
 
 DRIVER = """
 import sys
