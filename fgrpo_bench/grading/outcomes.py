@@ -1,4 +1,4 @@
-"""What grading a response can come to."""
+"""What grading a response can come to, and what is asked of a worker where text does not decide."""
 
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -21,3 +21,37 @@ class Verdict(NamedTuple):
 
     outcome: Outcome
     answer: str | None
+
+
+class Question(NamedTuple):
+    """What a worker process is asked: does this answer meet that gold?
+
+    Attributes:
+        kind: which of the worker's graders, such as ``math``.
+        gold: what is right, as that grader writes it: text, or JSON.
+        answer: of the response, or the whole response.
+        miss: the outcome if it does not meet it.
+    """
+
+    kind: Literal["math", "ifeval"]
+    gold: str
+    answer: str
+    miss: Outcome = "wrong"
+
+
+class Reply(NamedTuple):
+    """What became of a question.
+
+    Attributes:
+        status: ``done`` decided it; ``exhausted`` used up its time of the processor or its memory,
+            and would again; ``late`` was stopped by the clock, which may be the machine's load;
+            ``failed`` is a fault of the grader.
+        right: whether the answer meets the gold; False unless done.
+        detail: what the grader noted instead of the answer, or None.
+        reason: of a failure, on one line.
+    """
+
+    status: Literal["done", "exhausted", "late", "failed"]
+    right: bool = False
+    detail: str | None = None
+    reason: str = ""
