@@ -15,6 +15,7 @@ from fgrpo_bench.grading.mathematics.texts import bare, cut, join_thousands, spl
 
 LONGEST: Final = 2_000  # characters of an answer that is read
 DEEPEST: Final = 12  # brackets in brackets
+_ENDLESS: Final = re.compile(r"\\binom\s*\{\s*\d{5}|\d{5,}\s*!")  # the parser would compute them
 _NAME: Final = re.compile(
     r"(?:\\(?!frac|sqrt|binom|sin|cos|tan|log|ln|exp|cdot|times|pi\b)[A-Za-z]+|[A-Za-z]|\|)"
     r"[A-Za-z0-9_{}'\\ |,]*(?:\([A-Za-z0-9_{}, \\]*\))?|\([A-Za-z][A-Za-z0-9_{}, ]*\)"
@@ -63,8 +64,8 @@ def decide(gold: Gold, answer: str) -> bool | None:
 
 
 def unreadable(answer: str) -> bool:
-    """Return whether an answer is longer, or its brackets deeper, than any that is read."""
-    if len(answer) > LONGEST:
+    """Return whether an answer is longer, larger or its brackets deeper than any that is read."""
+    if len(answer) > LONGEST or _ENDLESS.search(answer):
         return True
     depth = deepest = 0
     for char in answer:

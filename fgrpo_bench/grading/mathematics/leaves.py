@@ -29,6 +29,7 @@ _WHOLE: Final = re.compile(r"\\l?floor|\\l?ceil|\\binom|!|\(-1\)\^")
 _CONFIG: Final = ConversionConfig(lowercase_symbols=False)
 _RENAMED: Final = (
     (re.compile(r"\\odot"), "o"),
+    (re.compile(r"\\gamma(?![a-z])"), r"\\varsigma "),  # alone it is a constant there
     (re.compile(r"\\hbar"), r"\\eta_{h}"),
     (re.compile(r"(?<![A-Za-z\\])E(?=_)"), r"\\Xi"),  # alone it is Euler's number
     (re.compile(r"\{\\(?:max|min)\}"), lambda match: "{" + match[0][2:5] + "}"),
@@ -175,8 +176,9 @@ def _points(expressions: list[Any], text: str) -> Iterator[dict[str, Fraction]]:
     if not names:
         yield {}
     elif not _WHOLE.search(text):
-        for turn in range(4):
-            yield {name: hashed(f"{turn}/{name}") for name in names}
+        for turn in range(4):  # most symbols stand for positive numbers, but in an absolute value
+            sign = -1 if "|" in text and turn % 2 else 1
+            yield {name: sign * hashed(f"{turn}/{name}") for name in names}
     else:
         for turn in range(30):
             spread = [Fraction(2 + (turn + 7 * place * (turn + 1)) % 31) for place in range(len(names))]

@@ -107,6 +107,8 @@ _REWRITES: Final = tuple(
         (r"(\\(?:frac|binom)\s*\{[^{}]*\})\s*(\w)", r"\1{\2}"),
         (r"\\sqrt\s*(\w)", r"\\sqrt{\1}"),
         (r"\^\s*\{\s*\\circ\s*\}|\^\s*\\circ\b", r"^\\circ "),
+        (r"'+", lambda match: "^{" + r"\prime" * len(match[0]) + "}"),
+        (r"\^\s*\\prime", r"^{\\prime}"),
         (r"\s+", " "),
         (r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])|(?<=\d) (?=[A-Za-z])", ""),
     )
