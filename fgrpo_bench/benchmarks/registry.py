@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from fgrpo_bench.benchmarks import arith, gpqa, ifeval
+from fgrpo_bench.benchmarks import arith, gpqa
 from fgrpo_bench.benchmarks.standins import Judge, boxed_text, integer, letter, listed, plain
 from fgrpo_bench.errors import UserError, quoted, suggestion
+from fgrpo_bench.grading import ifeval
 from fgrpo_bench.grading.outcomes import Verdict
 from fgrpo_bench.sampling.engines.base import Finish
 
@@ -95,6 +96,14 @@ def _answer(doc: dict[str, Any]) -> str:
 def _final_answers(doc: dict[str, Any]) -> str:
     answers = doc["final_answer"]
     return ",".join(map(plain, [answers] if isinstance(answers, str) else answers))
+
+
+def _ifeval(doc: dict[str, Any], response: str, finish: Finish) -> Verdict:
+    asked = ifeval.judge(doc, response, finish)
+    if isinstance(asked, Verdict):
+        return asked
+    right, flags = ifeval.meets(asked.gold, asked.answer)
+    return Verdict("correct" if right else asked.miss, flags)
 
 
 _MAA: Final = "(c) MAA"
@@ -210,8 +219,8 @@ _ALL: Final = (
         "Apache-2.0",
         ("prompt",),
         ("key", "instruction_id_list", "kwargs"),
-        ifeval.grade,
-        "ifeval-strict-1",
+        _ifeval,
+        "ifeval-strict-2",
         key="key",
         hub="google/IFEval",
         revision="966cd89545d6b6acfd7638bc708b98261ca58e84",
