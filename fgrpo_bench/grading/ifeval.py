@@ -69,13 +69,11 @@ def meets(gold: str, answer: str) -> tuple[bool, str]:
     for name, given in zip(row["instruction_id_list"], row["kwargs"], strict=True):
         _demand_arguments(checkers, name, given)
         example = checkers.InputExample(row["key"], [name], row["prompt"], [given])
-        strict += _flag(checkers, checkers.test_instruction_following_strict, example, answer)
-        # the response as it is is one of the eight that loose tries
-        loose += (
-            "1"
-            if strict[-1] == "1"
-            else _flag(checkers, checkers.test_instruction_following_loose, example, answer)
-        )
+        followed = _follows(checkers.test_instruction_following_strict, example, answer)
+        strict += "1" if followed else "0"
+        # the first of the eight texts that loose tries is the response itself
+        followed = followed or _follows(checkers.test_instruction_following_loose, example, answer)
+        loose += "1" if followed else "0"
     if not strict:
         raise ValueError("a row without instructions")
     return "0" not in strict, f"{strict}/{loose}"
@@ -116,12 +114,12 @@ def _demand_arguments(checkers: Any, name: str, given: Mapping[str, Any]) -> Non
             raise ValueError(f"{name} without {key}")
 
 
-def _flag(checkers: Any, check: Callable[..., Any], example: Any, answer: str) -> str:
-    _settle(checkers)
+def _follows(check: Callable[..., Any], example: Any, answer: str) -> bool:
+    _settle()
     try:
-        return str(int(check(example, answer).follow_all_instructions))
+        return bool(check(example, answer).follow_all_instructions)
     except RecursionError:  # brackets nested deeper than Python reads JSON; lm-eval would break off
-        return "0"
+        return False
     except LookupError as error:
         if "punkt" not in str(error):
             raise
@@ -129,7 +127,7 @@ def _flag(checkers: Any, check: Callable[..., Any], example: Any, answer: str) -
         raise LookupError(_ADVICE) from None
 
 
-def _settle(checkers: Any) -> None:
+def _settle() -> None:
     """Make the next check depend on nothing but its arguments.
 
     Two prompts ask for ``#`` and ``!``, for which lm-eval draws a letter anew at every check, so
@@ -154,6 +152,10 @@ def _checkers() -> Any:
             from lm_eval.tasks.ifeval import instructions, utils
     finally:
         nltk.download = download
+    with contextlib.suppress(ImportError):  # versions of NLTK before it do not stop themselves
+        from nltk import redos
+
+        redos.DEFAULT_TIMEOUT = None  # a verdict must not depend on the clock
     instructions.logger.setLevel(logging.CRITICAL)  # it logs whole responses of no language
     return utils
 
