@@ -107,7 +107,9 @@ class Benchmark:
             if doc is not row:
                 row, gold = doc, self._safely(self.gold, doc)
             # a gold that cannot be read is a verdict itself
-            yield gold if type(gold) is Verdict else self._safely(self.judge, gold, response, finish)
+            yield (
+                gold if type(gold) is Verdict else self._safely(self.judge, gold, response, finish)
+            )
 
     def _settled(self, found: Sequence[Found], grader: "Grader | None") -> list[Verdict]:
         questions = [one for one in found if isinstance(one, Question)]

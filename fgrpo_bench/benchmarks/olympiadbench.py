@@ -18,5 +18,5 @@ def gold(doc: dict[str, Any]) -> Gold:
     texts = [answers] if isinstance(answers, str) else list(answers)
     printed, meant = REPAIRS.get(str(doc.get("id")), ("", ()))
     if texts == [printed]:
-        return Gold(meant)
+        return Gold(",".join(meant), meant)
     return Gold.from_list(texts, bool(doc.get("is_multiple_answer")), doc.get("error"))

@@ -97,7 +97,7 @@ def grade_block(
     docs = [problem.doc for problem in rows for _ in range(each)]
     responses, finishes = table["response"].to_pylist(), table["finish"].to_pylist()
     verdicts = grade(list(zip(docs, responses, finishes, strict=True)))
-    outcomes = [verdict.outcome for verdict in verdicts]
+    outcomes: list[str] = [verdict.outcome for verdict in verdicts]
     answers = [_storable(verdict.answer) for verdict in verdicts]
     columns = [
         table["problem_id"],

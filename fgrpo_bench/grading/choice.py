@@ -14,7 +14,9 @@ from fgrpo_bench.sampling.engines.base import Finish
 _LONGEST: Final = 1_000
 _PREFIX: Final = r"(?:(?:the )?(?:option|choice|answer)(?: is)?[ :=]*)?"
 _ALONE: Final = re.compile(rf"{_PREFIX}\(?([A-D])\)?[.:]?", re.IGNORECASE)
-_BEFORE_TEXT: Final = re.compile(r"(?:\(([A-D])\)|([A-D])[.:)])\s*(?!\s*(?:or|and)\b|[,/&]).+", re.DOTALL)
+_BEFORE_TEXT: Final = re.compile(
+    r"(?:\(([A-D])\)|([A-D])[.:)])\s*(?!\s*(?:or|and)\b|[,/&]).+", re.DOTALL
+)
 
 
 def judge(right: str, response: str, finish: Finish) -> Verdict:

@@ -42,15 +42,15 @@ def evaluate(expression: Any, point: Point) -> Value:
     """
     try:
         return _bounded(_value(expression, point))
-    except (ZeroDivisionError, ValueError, TypeError, OverflowError) as error:
+    except RecursionError:
+        raise Huge from None
+    except (ArithmeticError, ValueError, TypeError, KeyError) as error:
         raise Unknown from error
 
 
 def _value(node: Any, point: Point) -> Value:
     if isinstance(node, sympy.Rational):
         return _bounded(Fraction(int(node.p), int(node.q)))
-    if isinstance(node, sympy.Float):
-        return Fraction(repr(float(node))) if abs(float(node)) < float("inf") else _fail()
     if isinstance(node, sympy.Symbol):
         return MATH.mpc(0, 1) if node.name in ("i", "I") else point[node.name]
     if node in _CONSTANTS:
@@ -61,10 +61,6 @@ def _value(node: Any, point: Point) -> Value:
     if function is None:
         raise Unknown
     return _bounded(function(*(_value(child, point) for child in node.args)))
-
-
-def _fail() -> Value:
-    raise Unknown
 
 
 def _bounded(value: Value) -> Value:

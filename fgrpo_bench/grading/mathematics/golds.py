@@ -13,10 +13,12 @@ class Gold:
     r"""What is right for a problem of mathematics.
 
     Attributes:
-        parts: LaTeX of each answer that is asked for, such as ``("11", "13")``; most have one.
+        text: all of it, tidy.
+        parts: each answer that is asked for, such as ``("11", "13")``; most have one.
         error: tolerance in absolute value, or None for exact answers.
     """
 
+    text: str
     parts: tuple[str, ...]
     error: float | None = None
 
@@ -28,7 +30,7 @@ class Gold:
     def from_json(cls, text: str) -> Self:
         """Read what ``to_json`` wrote."""
         value = json.loads(text)
-        return cls(tuple(value["parts"]), value["error"])
+        return cls(value["text"], tuple(value["parts"]), value["error"])
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -39,7 +41,8 @@ class Gold:
         >>> Gold.from_text("np.arcsin(10/13)").parts
         ('\\arcsin(10/13)',)
         """
-        return cls(tuple(split(tidy(text))))
+        text = tidy(text)
+        return cls(text, tuple(split(text)))
 
     @classmethod
     def from_list(cls, texts: Sequence[str], several: bool, error: str | None = None) -> Self:
@@ -54,4 +57,4 @@ class Gold:
         ('69', '84')
         """
         parts = tuple(part for text in texts for part in split(tidy(text), thousands=not several))
-        return cls(parts, float(error) if error else None)
+        return cls(tidy(",".join(texts)), parts, float(error) if error else None)

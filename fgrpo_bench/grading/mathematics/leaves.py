@@ -7,10 +7,8 @@ chance that is none; sympy's simplification is asked only where a value cannot b
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Final
 
-from latex2sympy2_extended.latex2sympy2 import ConversionConfig, latex2sympy
 from sympy import Basic, Symbol
 
 from fgrpo_bench.grading.mathematics.evaluation import (
@@ -23,39 +21,11 @@ from fgrpo_bench.grading.mathematics.evaluation import (
     hashed,
 )
 from fgrpo_bench.grading.mathematics.numbers import ROUNDING, close
+from fgrpo_bench.grading.mathematics.parser import Unreadable, parse
 
 _EXACT: Final = Fraction(1, 10 ** (DIGITS - 20))
 _WHOLE: Final = re.compile(r"\\l?floor|\\l?ceil|\\binom|!|\(-1\)\^")
-_CONFIG: Final = ConversionConfig(lowercase_symbols=False)
-_RENAMED: Final = (
-    (re.compile(r"\\odot"), "o"),
-    (re.compile(r"\\gamma(?![a-z])"), r"\\varsigma "),  # alone it is a constant there
-    (re.compile(r"\\hbar"), r"\\eta_{h}"),
-    (re.compile(r"(?<![A-Za-z\\])E(?=_)"), r"\\Xi"),  # alone it is Euler's number
-    (re.compile(r"\{\\(?:max|min)\}"), lambda match: "{" + match[0][2:5] + "}"),
-)
 _IMAGINARY: Final = ("i", "I")
-
-
-class Unreadable(Exception):
-    """The text is no mathematics that the parser knows."""
-
-
-@lru_cache(maxsize=512)
-def parse(text: str) -> Any:
-    """Return the sympy expression of a tidy text.
-
-    Raises:
-        Unreadable: it is none.
-    """
-    for pattern, new in _RENAMED:
-        text = pattern.sub(new, text)
-    try:
-        return latex2sympy(text, normalization_config=None, conversion_config=_CONFIG)
-    except RecursionError:
-        raise
-    except Exception as error:  # the parser raises bare ones
-        raise Unreadable from error
 
 
 def same_value(gold: str, answer: str) -> bool:
@@ -181,5 +151,7 @@ def _points(expressions: list[Any], text: str) -> Iterator[dict[str, Fraction]]:
             yield {name: sign * hashed(f"{turn}/{name}") for name in names}
     else:
         for turn in range(30):
-            spread = [Fraction(2 + (turn + 7 * place * (turn + 1)) % 31) for place in range(len(names))]
+            spread = [
+                Fraction(2 + (turn + 7 * place * (turn + 1)) % 31) for place in range(len(names))
+            ]
             yield dict(zip(names, spread, strict=True))

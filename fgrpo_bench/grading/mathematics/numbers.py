@@ -60,7 +60,7 @@ def close(gold: Fraction, answer: Fraction, gold_text: str, answer_text: str) ->
     """
     if gold == answer:
         return True
-    if _terminates(gold) and _terminates(answer) or ("." in gold_text) == ("." in answer_text):
+    if (_terminates(gold) and _terminates(answer)) or ("." in gold_text) == ("." in answer_text):
         return False
     return abs(gold - answer) <= ROUNDING * abs(gold)
 

@@ -91,12 +91,12 @@ _COMMANDS: Final = {
     "enspace": " ",
     "thinspace": " ",
 }
-_DROPPED: Final = frozenset(
-    """left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle
-    textstyle scriptstyle limits nolimits hfill rm bf it""".split()
-)
+_SIZES: Final = {size + side for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r")}
+_LAYOUT: Final = {"displaystyle", "textstyle", "scriptstyle", "limits", "nolimits", "hfill"}
+_DROPPED: Final = frozenset({"left", "right", "middle", "rm", "bf", "it"} | _SIZES | _LAYOUT)
 _COMMAND: Final = re.compile(r"\\(?:([A-Za-z]+) *|(.))", re.DOTALL)
 _SPACES: Final = " ,;:/>\n\t"
+_PASSES: Final = 8  # until nothing changes: what one takes away may make room for another
 _REWRITES: Final = tuple(
     (re.compile(pattern), new)
     for pattern, new in (
@@ -113,15 +113,18 @@ _REWRITES: Final = tuple(
         (r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])|(?<=\d) (?=[A-Za-z])", ""),
     )
 )
-_WORDS: Final = r"""(?:square|cubic|sq\.?|cu\.?)?\ ?(?:mm|cm|km|meters?|metres?|inch(?:es)?|feet|foot
-    |ft|yards?|miles?|units?|kg|grams?|pounds?|lbs?|ounces?|liters?|litres?|gallons?|seconds?|secs?
-    |minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|degrees?|deg|radians?|rad|cents?
-    |dollars?|percent|mph|km/h|kmh|m/s|points?|people|students?|ways?|times)(?:\^\{?[23]\}?)?"""
-_UNIT: Final = re.compile(
-    rf"(?:(?:\\text\{{[^{{}}]*\}}(?:\^\{{?-?\d\}}?)?[/.]?)+|\\?%|\^\\circ|(?<=[\d}}]){_WORDS})$",
-    re.VERBOSE,
+_WORDS: Final = (
+    r"(?:square|cubic|sq\.?|cu\.?)? ?(?:[cmk]m|meters?|metres?|inch(?:es)?|feet|foot|ft"
+    r"|yards?|miles?|units?|kg|grams?|pounds?|lbs?|ounces?|liters?|litres?|gallons?|seconds?|secs?"
+    r"|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|degrees?|deg|radians?|rad|cents?"
+    r"|dollars?|percent|mph|km/h|kmh|m/s|points?|people|students?|ways?|times)(?:\^\{?[23]\}?)?"
 )
-_JOINER: Final = re.compile(r",?\s*(?:\\text\{\s*(?:and|or)\s*\}|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z]))\s*")
+_UNIT: Final = re.compile(
+    rf"(?:(?:\\text\{{[^{{}}]*\}}(?:\^\{{?-?\d\}}?)?[/.]?)+|\\?%|\^\\circ|(?<=[\d}}]){_WORDS})$"
+)
+_JOINER: Final = re.compile(
+    r",?\s*(?:\\text\{\s*(?:and|or)\s*\}|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z]))\s*"
+)
 _THOUSANDS: Final = re.compile(r"(?<![\d.,])\d{1,3}(?:[, ]\d{3})+(?![\d,])")
 
 
@@ -133,9 +136,17 @@ def tidy(text: str) -> str:
     >>> tidy(r"\$32,\!348"), tidy(r"\frac43"), tidy("−½")
     ('32,348', '\\frac{4}{3}', '-\\frac{1}{2}')
     """
+    for _ in range(_PASSES):
+        before, text = text, _pass(text)
+        if text == before:
+            break
+    return text
+
+
+def _pass(text: str) -> str:
     text = "".join(_SYMBOLS.get(char, _ascii(char)) for char in text)
     if "matrix" not in text and "array" not in text:  # there two backslashes end a row
-        text = re.sub(r"\\\\(?=[A-Za-z])", r"\\", text)
+        text = re.sub(r"\\{2,}(?=[A-Za-z])", r"\\", text)
     text = re.sub(r"\\[()\[\]]|(?<!\\)\$|\\\$|~", " ", text)
     text = _COMMAND.sub(_spelt, text)
     for pattern, new in _REWRITES:
@@ -163,7 +174,11 @@ def bare(text: str) -> str:
     >>> bare(r"\text{Evelyn}"), bare("2RC")
     ('\\text{Evelyn}', '2RC')
     """
-    while (found := _UNIT.search(text)) and found.start() and text[found.start() - 1] not in "=<>+-*/^_{([,&":
+    while (
+        (found := _UNIT.search(text))
+        and found.start()
+        and text[found.start() - 1] not in "=<>+-*/^_{([,&"
+    ):
         text = text[: found.start()].rstrip()
     return text
 
