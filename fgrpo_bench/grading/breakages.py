@@ -10,12 +10,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from fgrpo_bench.grading.notations import Number, Tuple, scientific, write
+from fgrpo_bench.grading.notations import Number, Tuple, scientific
 from fgrpo_bench.grading.rewritings import Parts, joined
 from fgrpo_bench.grading.values import at_a_point, constant, same
 
 _PLUS_MINUS: Final = re.compile(r"\\pm(?![a-zA-Z])\s*")
-_RELATION: Final = re.compile(r"(?<![<>=!])=(?![<>=])")
+_NAMED: Final = re.compile(r"\s*([A-Za-z](?:_\{[^{}]*\})?(?:\([A-Za-z]\))?)\s*=[^=]*")
 _CONSTANT_OF_INTEGRATION: Final = re.compile(r"(?<![A-Za-z\\])[cC](?![A-Za-z])")
 _PIECE: Final = re.compile(r"([(\[])([^()\[\]]*),([^()\[\]]*)([)\]])")
 _OTHER_BRACKET: Final = {"(": "[", "[": "(", ")": "]", "]": ")"}
@@ -92,17 +92,14 @@ def dropped(parts: Parts) -> list[str]:
 
 def altered(parts: Parts) -> list[str]:
     """Change one number among several answers, or one component of a point."""
-    inner = Tuple.read(joined(parts)) if len(parts) == 1 else None
-    if inner is not None and not inner.interval:
-        return _component(inner, _plus_one)
+    if len(parts) == 1:
+        return _plus_one_within(parts[0])
     found = []
-    for place in range(len(parts)) if len(parts) > 1 else ():
-        number = Number.read(parts[place])
-        if number is not None:
-            one = number.write(_plus_one(number))
-            other = (*parts[:place], one, *parts[place + 1 :])
-            found += [joined(other)] if same(other, parts) is False else []
-    return found[:2]
+    for place, part in enumerate(parts):
+        number = Number.read(part)
+        texts = _plus_one_within(part) if number is None else [number.write(_plus_one(number))]
+        found += [_put(parts, place, text) for text in texts]
+    return [joined(other) for other in found if same(other, parts) is False][:2]
 
 
 def interval_end(parts: Parts) -> list[str]:
@@ -123,11 +120,10 @@ def interval_end(parts: Parts) -> list[str]:
 
 def variable(parts: Parts) -> list[str]:
     """Write a variable in place of its value: the left side of an equation, or x for a number."""
-    sides = _RELATION.split(parts[0])
-    if len(parts) == 1 and len(sides) == 2 and not re.fullmatch(r"[\d\s.]+", sides[0]):
-        return [sides[0].strip()]
-    number = Number.read(joined(parts))
-    return ["x", "n"] if number is not None else []
+    named = _NAMED.fullmatch(parts[0])
+    if len(parts) == 1 and named is not None:
+        return [named[1]]
+    return ["x", "n"] if Number.read(joined(parts)) is not None else []
 
 
 KINDS: Final[dict[str, Callable[[Parts], list[str]]]] = {
@@ -161,6 +157,11 @@ def _component(inner: Tuple, change: Callable[[Number], Fraction]) -> list[str]:
             changed = number.write(change(number))
             return [replace(inner, parts=_put(inner.parts, place, changed)).write()]
     return []
+
+
+def _plus_one_within(text: str) -> list[str]:
+    inner = Tuple.read(text)
+    return [] if inner is None or inner.interval else _component(inner, _plus_one)
 
 
 def _put(parts: Parts, place: int, text: str) -> Parts:

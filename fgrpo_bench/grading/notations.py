@@ -156,7 +156,7 @@ class Tuple:
         found = _TUPLE.fullmatch(text.strip())
         if found is None:
             return None
-        parts = split(found[2])
+        parts = _at_commas(found[2])
         return None if len(parts) < 2 or _closes(found[2]) else cls(found[1], parts, found[3])
 
     def write(self) -> str:
@@ -178,8 +178,10 @@ def split(text: str) -> tuple[str, ...]:
     (('(1,2)', '3'), ('10,\\!080',))
     """
     number = Number.read(text)
-    if number is not None and "," in text:
-        return (text.strip(),)
+    return (text.strip(),) if number is not None else _at_commas(text)
+
+
+def _at_commas(text: str) -> tuple[str, ...]:
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(text):
         depth += _step(letter)

@@ -144,7 +144,10 @@ def zero_padding(parts: Parts) -> list[str]:
     """Write zeros that say nothing, before and behind, and leave out those that are there."""
     number = Number.read(joined(parts))
     padded = [] if number is None else [_before(number)]
-    return [*(text for pad in (_bare, _behind) for text in _each(parts, pad)), *filter(None, padded)]
+    return [
+        *(text for pad in (_bare, _behind) for text in _each(parts, pad)),
+        *filter(None, padded),
+    ]
 
 
 KINDS: Final[dict[str, Callable[[Parts], list[str]]]] = {
@@ -215,8 +218,8 @@ def _behind(number: Number) -> str | None:
         mantissa, exponent = scientific(number.value)
         text = write(mantissa, "decimal")
         return rf"{text}{'0' if '.' in text else '.0'} \times 10^{{{exponent}}}"
-    text = _bare(number)
-    return None if text is None else f"{text}{'0' if '.' in text else '.0'}"
+    bare = _bare(number)
+    return None if bare is None else f"{bare}{'0' if '.' in bare else '.0'}"
 
 
 def _before(number: Number) -> str | None:

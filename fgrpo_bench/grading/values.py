@@ -12,7 +12,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Final, TypeAlias
 
-from fgrpo_bench.grading.notations import Number, Tuple, split
+from fgrpo_bench.grading.notations import Number, Tuple
 
 # a value; a text that was not understood; or brackets with the elements between them
 Element: TypeAlias = complex | str | tuple[str, tuple["Element", ...]]
@@ -205,7 +205,9 @@ class _Parser:
             return self._argument() / self._argument()
         if token == r"\binom":
             top, bottom = self._argument().real, self._argument().real
-            return complex(math.gamma(top + 1) / math.gamma(bottom + 1) / math.gamma(top - bottom + 1))
+            return complex(
+                math.gamma(top + 1) / math.gamma(bottom + 1) / math.gamma(top - bottom + 1)
+            )
         if token == r"\sqrt":
             return self._root()
         if token in _FUNCTIONS:
@@ -245,7 +247,7 @@ class _Parser:
             self._take()
             token += "_" + self._subscript()
         self.variables.add(token)
-        return complex(1 + sha256(token.encode()).digest()[0] / 101 + len(token) / 977)
+        return complex(3 + sha256(token.encode()).digest()[0] / 37 + len(token) / 977)
 
     def _subscript(self) -> str:
         if self._next() != "{":
