@@ -150,15 +150,18 @@ class Base:
 
 @dataclass(frozen=True)
 class Bench:
-    """Measure the speed of a part on one thread, against its targets.
+    """Measure a part, its speed on one thread for the most, against its targets.
 
     maze: a training step beside a plain loop on Hugging Face transformers, and N = 512 beside 8.
     stats: pass@k, the paper's test and the bootstrap beside loops, and against exact fractions.
     sampling: the bookkeeping of eval, and with --model the hf engine beside lm-eval's.
+    grading: how right and how fast mathematics is graded, beside math-verify and TRL.
+
+    Example: fgrpo-bench bench grading --data rows --json grading.json
     """
 
     name: Annotated[Positional[str], arg(metavar="NAME")]
-    """What to measure: maze, stats or sampling."""
+    """What to measure: maze, stats, sampling or grading."""
     preset: Annotated[
         str | None, arg(metavar="NAME|FILE.toml", help_behavior_hint="(default: maze-small)")
     ] = None
@@ -167,8 +170,11 @@ class Bench:
     """For maze: group size, rollouts per prompt."""
     model: Annotated[str | None, arg(metavar="M", help_behavior_hint="")] = None
     """For sampling: a checkpoint."""
+    data: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="")] = None
+    """For grading: a folder with math500.jsonl, minerva_math.jsonl and olympiadbench.jsonl, in the
+    columns of the data sets on the hub."""
     json: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """Also write everything to this file."""
+    """Also write everything to this file; for grading, a report to read beside it, as .md."""
 
 
 @dataclass(frozen=True)
@@ -287,7 +293,7 @@ def dispatch(command: Command) -> None:
     elif isinstance(command, Bench):
         from fgrpo_bench.commands.bench import bench
 
-        bench(command.name, command.preset, command.n, command.model, command.json)
+        bench(command.name, command.preset, command.n, command.model, command.data, command.json)
     elif isinstance(command, Presets):
         from fgrpo_bench.commands.presets import presets
 
