@@ -175,9 +175,10 @@ class Bench:
     model: Annotated[str | None, arg(metavar="M", help_behavior_hint="")] = None
     """For sampling: a checkpoint."""
     data: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="")] = None
-    """For grading: a folder with math500.jsonl, minerva.jsonl or olympiadbench.jsonl."""
+    """For grading: a folder with math500.jsonl, minerva_math.jsonl and olympiadbench.jsonl, in the
+    columns of the data sets on the hub."""
     json: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """Also write everything to this file."""
+    """Also write everything to this file; for grading, a report to read beside it, as .md."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fgrpo_bench.commands.progress import say
 from fgrpo_bench.errors import UserError, suggestion
-from fgrpo_bench.rundir.atomic import write_json
+from fgrpo_bench.rundir.atomic import write_bytes, write_json
 from fgrpo_bench.rundir.manifest import environment, now
 
 if TYPE_CHECKING:
@@ -36,13 +36,19 @@ def bench(command: "Bench") -> None:
         raise UserError(f"--json {file}: there is no folder {file.parent}")
     if file is not None and (file.is_dir() or not os.access(file.parent, os.W_OK)):
         raise UserError(f"--json {file}: no file can be written there; choose another place")
-    result = {**_measured(command), **environment()}
-    if file is not None:
-        write_json(file, {"schema": 1, "bench": name, "created": now(), **result})
-        say(f"written: {file}")
+    result, report = _measured(command)
+    if file is None:
+        return
+    about = {"schema": 1, "bench": name, "created": now()}
+    write_json(file, {**about, **result, **environment()})
+    say(f"written: {file}")
+    if report is not None:
+        write_bytes(file.with_suffix(".md"), report.encode("utf-8", "replace"))
+        say(f"written: {file.with_suffix('.md')}")
 
 
-def _measured(command: "Bench") -> dict[str, Any]:
+def _measured(command: "Bench") -> tuple[dict[str, Any], str | None]:
+    """Return what was measured, and a report to read where there is one."""
     if command.name == "grading":
         from fgrpo_bench.commands.bench_grading import bench_grading
 
@@ -50,11 +56,12 @@ def _measured(command: "Bench") -> dict[str, Any]:
     if command.name == "sampling":
         from fgrpo_bench.commands.bench_sampling import bench_sampling
 
-        return bench_sampling(command.model)
+        return bench_sampling(command.model), None
     if command.name == "stats":
         from fgrpo_bench.commands.bench_stats import bench_stats
 
-        return bench_stats()
+        return bench_stats(), None
     from fgrpo_bench.commands.bench_maze import bench_maze
 
-    return bench_maze(command.preset or "maze-small", 16 if command.n is None else command.n)
+    size = 16 if command.n is None else command.n
+    return bench_maze(command.preset or "maze-small", size), None

@@ -1,0 +1,102 @@
+"""``fgrpo-bench bench grading``: how right and how fast mathematics is graded, beside others."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from fgrpo_bench.benchmarks.registry import BENCHMARKS
+from fgrpo_bench.commands.bench_stats import Target, print_targets, target
+from fgrpo_bench.commands.progress import say
+from fgrpo_bench.errors import UserError, shown
+from fgrpo_bench.grading.accuracy import GOLD, Accuracy, measure
+from fgrpo_bench.grading.accuracy_report import render, summary
+from fgrpo_bench.grading.baselines import BASELINES, baseline
+from fgrpo_bench.grading.cases import Case, cases_of, thinned
+from fgrpo_bench.grading.gold_rows import FILES, find_rows, notation_rows
+from fgrpo_bench.grading.outcomes import Outcome
+from fgrpo_bench.grading.speed import measure_speed
+from fgrpo_bench.report.grids import print_grid
+
+BESIDE: Final = 300  # cases of each benchmark and kind that the other graders are measured on
+OURS: Final = "ours"
+
+
+def bench_grading(data: Path | None) -> tuple[dict[str, Any], str]:
+    """Measure accuracy and speed; return what was found, and the report as Markdown.
+
+    Args:
+        data: folder with rows of the benchmarks; None for integers made here alone.
+
+    Raises:
+        UserError: the folder is none, or has no rows.
+    """
+    cases = _cases(data)
+    results = _accuracy(cases)
+    speed = measure_speed(grade, say)
+    targets = _targets(results[OURS], speed)
+    print_grid(summary(results))
+    print_targets(targets)
+    graders = {
+        name: BENCHMARKS[name].grader for name in dict.fromkeys(c.row.benchmark for c in cases)
+    }
+    notes = [
+        *(f"{name}: graded by {grader}" for name, grader in graders.items()),
+        f"the other graders: at most {BESIDE} cases of each benchmark and kind, evenly spread",
+    ]
+    result = {
+        "threads": os.environ.get("OMP_NUM_THREADS", "unset"),
+        "graders": graders,
+        "accuracy": {name: found.to_dict() for name, found in results.items()},
+        "speed": speed,
+        "targets": targets,
+    }
+    return result, render(results, OURS, notes)
+
+
+def grade(cases: Sequence[Case]) -> list[Outcome]:
+    """Grade cases as ``eval`` does."""
+    return [
+        BENCHMARKS[case.row.benchmark].grade(case.row.doc, case.response, "stop").outcome
+        for case in cases
+    ]
+
+
+def _cases(data: Path | None) -> list[Case]:
+    rows = notation_rows()
+    groups = [[row for row in rows if row.notation == notation] for notation in ("aime", "amc")]
+    if data is None:
+        say("the benchmarks' rows are left out: name their folder, --data DIR")
+    else:
+        if not data.is_dir():
+            raise UserError(f"--data {shown(data)}: no such folder")
+        found = find_rows(data)
+        if not found:
+            names = ", ".join(files[0] for files in FILES.values())
+            raise UserError(f"--data {shown(data)}: none of {names} is there")
+        for name in FILES.keys() - found.keys():
+            say(f"{name} is left out: {' or '.join(FILES[name])} is not in {shown(data)}")
+        groups = [*found.values(), *groups]
+    return [case for group in groups for case in cases_of(group)]
+
+
+def _accuracy(cases: Sequence[Case]) -> dict[str, Accuracy]:
+    hidden = frozenset(name for name, one in BENCHMARKS.items() if not one.redistributable)
+    say(f"{OURS}: {len(cases):,} cases")
+    results = {OURS: measure(grade, cases, hidden)}
+    few = thinned(cases, BESIDE)
+    for name in BASELINES:
+        say(f"{name}: {len(few):,} cases")
+        results[name] = measure(baseline(name), few, hidden)
+    return results
+
+
+def _targets(found: Accuracy, speed: dict[str, Any]) -> dict[str, Target]:
+    targets = {}
+    for name, kinds in found.counts.items():
+        rejects, accepts = (found.rate(name, side) for side in ("rejects", "accepts"))
+        targets[f"{name}: gold rejected"] = target(kinds[GOLD].failed, at_most=0)
+        targets[f"{name}: false rejects"] = target(rejects[0] / rejects[1], at_most=0.01)
+        targets[f"{name}: false accepts"] = target(accepts[0] / accepts[1], at_most=0.002)
+    targets["times one math-verify call per sample"] = target(speed["ratio"], at_least=10)
+    return targets
