@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import pandas as pd
 
+from fgrpo_bench.benchmarks.registry import BENCHMARKS
 from fgrpo_bench.errors import UserError, fault, quoted, shown
+from fgrpo_bench.grading.choice import guessing
 from fgrpo_bench.report.counts import Counts
 from fgrpo_bench.report.grids import Grid
 from fgrpo_bench.rundir.directory import differing_keys
@@ -22,6 +24,9 @@ SUMMARY_NOTE: Final = (
     "What was sampled: the interval of pass@1 is over problems; distinct right is the mean number "
     "of different right answers found to a problem; truncated (the length limit came before an "
     "answer) and no answer are shares of all samples; tokens is a sample's mean length."
+)
+_GUESS_NOTE: Final = (
+    "Where uniform guesses exceed one half, pass@k is saturated: it shows diversity, not skill."
 )
 
 
@@ -95,7 +100,8 @@ def remarks(found: Sequence[Found]) -> list[str]:
         own["grader"] = one.results.grader
         keys = differing_keys(first.setdefault(benchmark, own), own)
         differ.setdefault(benchmark, set()).update(keys)
-    return [SUMMARY_NOTE] + [
+    guessed = [_GUESS_NOTE] if any(_guess(one) is not None for one in found) else []
+    return [SUMMARY_NOTE, *guessed] + [
         f"{benchmark}: beside model and seed the evaluations differ in {', '.join(sorted(keys))}."
         for benchmark, keys in differ.items()
         if keys
@@ -136,7 +142,18 @@ def _rows(found: Found, ks: Sequence[int]) -> list[tuple[str, ...]]:
     for name, part in found.problems.groupby("stratum"):
         title = str(name) if str(name).isprintable() else quoted(name)  # it comes from the data
         rows.append(_row(f"  {title}", part, ks, ("", "", "")))
+    if (chance := _guess(found)) is not None:
+        curve = [f"{100 * value:.1f}" for value in guessing(chance, ks)]
+        rows.append(("  uniform guesses", "", "", *curve, "", "", "", ""))
+    for name, rate in results.rates.items():
+        blank = [""] * (len(ks) - 1 + len(ends) + 1)
+        rows.append((f"  {name.replace('_', ' ')}", "", "", f"{100 * rate:.1f}", *blank))
     return rows
+
+
+def _guess(found: Found) -> float | None:
+    benchmark = BENCHMARKS.get(found.results.benchmarks[0].name)
+    return benchmark.guess if benchmark else None
 
 
 def _row(

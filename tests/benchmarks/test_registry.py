@@ -192,7 +192,7 @@ def test_the_first_grade_asks_for_no_download():
 
 def test_a_missing_extra_is_no_verdict():
     pool = Pool(1, graders={"math": "no_such_package.grader:meets"})
+    case = {"answer": "x"}, r"\boxed{y}", "stop"
     with pool, pytest.raises(ModuleNotFoundError) as caught:
-        case = {"answer": "x"}, r"\boxed{y}", "stop"
         BENCHMARKS["math500"].grade([case], Grader(pool, None))
     assert caught.value.name == "no_such_package"

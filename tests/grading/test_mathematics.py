@@ -63,6 +63,8 @@ RIGHT = [
     ("2x+4y-3=0", r"y = -\frac{1}{2}x + \frac{3}{4}"), ("34x+45y-20z+100=0", "-34x-45y+20z-100=0"),
     ("y = 2x + 3", "2x+3"), ("y=2x+3", "y-2x=3"), (r"\frac{d x}{d t}=k x-a", r"\frac{dx}{dt} = kx - a"),
     (r"y^{\prime}+r y-r x(t)=0", "y' + ry - rx(t) = 0"), ("MR=SRMC", "SRMC = MR"),
+    # what only the library can work out
+    ("55", r"\sum_{k=1}^{10} k"), ("2", r"\int_{0}^{2} 1 dx"),
 ]  # fmt: skip
 WRONG = [
     ("025", "26"), ("27.0", "27.5"), ("58,500", "58"), ("28\\%", "2800"), ("28\\%", "0.28"),

@@ -320,7 +320,7 @@ def test_a_grader_that_fails_on_more_than_a_thousandth_fails_the_run(tmp_path, m
     run(tmp_path)
     before = tree(tmp_path)
     monkeypatch.setitem(BENCHMARKS, "arith", failing(2))
-    with pytest.raises(Failed, match="failed on 2 of 1008 samples, more than 0.1%"):
+    with pytest.raises(Failed, match=r"failed on 2 of 1008 samples, more than 0\.1%"):
         run(tmp_path, wanted=wanted(84))
     assert not (tmp_path / "results.json").exists()
     assert {name for name in before if name.startswith("samples/")} <= set(tree(tmp_path))

@@ -13,12 +13,12 @@ from typing import Final
 from fgrpo_bench.grading.mathematics.golds import Gold
 from fgrpo_bench.grading.mathematics.numbers import close, number
 from fgrpo_bench.grading.mathematics.shapes import (
-    RELATION,
     TURNED,
     Part,
     bracketed,
     parts,
     plain,
+    related,
     rows,
     union,
     unwrapped,
@@ -200,16 +200,14 @@ def _all_same(golds: Sequence[str], answers: Sequence[str]) -> bool:
 
 def _same_relation(gold: str, answer: str) -> bool | None:
     """Compare two equations or inequalities that define no name."""
-    right, given = RELATION.split(gold), RELATION.split(answer)
-    if len(right) == len(given) == 1:
+    (right, how), (given, its) = related(gold), related(answer)
+    if not how and not its:
         return None
-    if len(right) != 3 or len(given) != 3:
+    if len(how) != 1 or len(its) != 1:
         return False
     from fgrpo_bench.grading.mathematics.leaves import same_relation
 
-    sides, other = (right[0], right[2]), (given[0], given[2])
-    if right[1] == given[1] and same_relation(sides, other, right[1] != "="):
+    signed = how[0] != "="
+    if how == its and same_relation(right, given, signed):
         return True
-    if TURNED[right[1]] == given[1]:
-        return same_relation(sides, other[::-1], right[1] != "=")
-    return False
+    return TURNED[how[0]] == its[0] and same_relation(right, given[::-1], signed)

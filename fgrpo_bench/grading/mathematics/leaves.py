@@ -5,7 +5,7 @@ chance that is none; sympy's simplification is asked only where a value cannot b
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
@@ -52,7 +52,7 @@ def same_value(gold: str, answer: str) -> bool:
     return bool(verify(right, given, timeout_seconds=None))
 
 
-def same_relation(gold: tuple[str, str], answer: tuple[str, str], signed: bool = False) -> bool:
+def same_relation(gold: Sequence[str], answer: Sequence[str], signed: bool = False) -> bool:
     """Return whether two relations say the same: their differences are in a constant ratio.
 
     Args:

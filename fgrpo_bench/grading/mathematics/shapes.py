@@ -10,7 +10,7 @@ _NAME: Final = re.compile(
     r"(?:\\(?!frac|sqrt|binom|sin|cos|tan|log|ln|exp|cdot|times|pi\b)[A-Za-z]+|[A-Za-z]|\|)"
     r"[A-Za-z0-9_{}'\\ |,]*(?:\([A-Za-z0-9_{}, \\]*\))?|\([A-Za-z][A-Za-z0-9_{}, ]*\)"
 )
-RELATION: Final = re.compile(r"(\\le(?![a-z])|\\ge(?![a-z])|<|>|(?<![<>!\\])=)\s*")
+_RELATION: Final = re.compile(r"(\\le(?![a-z])|\\ge(?![a-z])|<|>|(?<![<>!\\])=)\s*")
 TURNED: Final = {"<": ">", ">": "<", r"\le": r"\ge", r"\ge": r"\le", "=": "="}
 _MATRIX: Final = re.compile(
     r"\\begin\{([a-z]*matrix|array)\}(?:\{[lcr|]*\})?(.*)\\end\{(?:[a-z]*matrix|array)\}"
@@ -68,11 +68,27 @@ def _named(text: str) -> Part | None:
     name, *rest = re.split(r"\\in(?![a-z])", text, maxsplit=1)
     if rest and _NAME.fullmatch(name.strip()):
         return Part(_head(name.strip()), rest[0].strip(), text)
-    pieces = [piece.strip() for piece in RELATION.split(text)]
-    sides, relations = pieces[::2], pieces[1::2]
+    sides, relations = related(text)
     if relations and set(relations) == {"="} and _NAME.fullmatch(sides[0]) and sides[-1]:
         return Part(_head(sides[0]), sides[-1], text)
     return _interval(text, sides, relations)
+
+
+def related(text: str) -> tuple[list[str], list[str]]:
+    r"""Return the sides of a relation and what stands between them, outside of brackets.
+
+    >>> related(r"0 < x \le 1"), related(r"\sum_{k=1}^{3}k")
+    ((['0', 'x', '1'], ['<', '\\le']), (['\\sum_{k=1}^{3}k'], []))
+    """
+    sides, relations, start = [], [], 0
+    for match in _RELATION.finditer(text):
+        before = text[: match.start()]
+        if any(before.count(one) > before.count(other) for one, other in ("()", "{}")):
+            continue
+        sides.append(text[start : match.start()].strip())
+        relations.append(match[1])
+        start = match.end()
+    return [*sides, text[start:].strip()], relations
 
 
 def _interval(text: str, sides: Sequence[str], relations: Sequence[str]) -> Part | None:
