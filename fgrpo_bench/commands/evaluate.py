@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from fgrpo_bench.options import Eval
 
 _MOST = 100_000  # samples of a problem; the plan of missing ones is a table in memory
+_OF_REGRADE = ("regrade", "model", "out", "task", "data")
 _EVERY = 2.0  # seconds between two lines of progress where there is no terminal
 
 
@@ -73,6 +75,10 @@ def regrade_all(command: "Eval") -> None:
     """
     from fgrpo_bench.benchmarks.load import load_task
 
+    for option in fields(command):
+        if option.name not in _OF_REGRADE and getattr(command, option.name) != option.default:
+            name = option.name.replace("_", "-")
+            raise UserError(f"--regrade samples nothing and takes no --{name}: leave it out")
     if command.out is None and command.model is None:
         raise UserError("--regrade needs the place of an evaluation: name it with --out")
     out = command.out or Path("evals") / _slug(str(command.model))

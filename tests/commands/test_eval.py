@@ -9,6 +9,7 @@ from fgrpo_bench.benchmarks.arith import generate
 from fgrpo_bench.cli import main
 from fgrpo_bench.sampling.bench import ScriptedEngine
 from fgrpo_bench.sampling.engines.base import Completion
+from tests.benchmarks.layouts import LAYOUTS
 
 
 class Small(ScriptedEngine):
@@ -227,3 +228,89 @@ def test_another_setting_in_the_same_place_is_refused(capsys):
         main(["eval", "--model", "base", "--task", "arith", "--samples", "1", "--top-p", "0.9"])
     assert exit_.value.code == 2
     assert "(sampling.top_p differ): use another --out" in capsys.readouterr().err
+
+
+def test_samples_are_graded_anew_without_a_model(tmp_path, capsys, engine):
+    main(["eval", "--model", "some/base", "--task", "arith", "--samples", "8"])
+    first, made = capsys.readouterr(), len(engine)
+    place = tmp_path / "evals" / "base" / "arith"
+    before = (place / "results.json").read_bytes()
+    (place / "problems.parquet").unlink()
+    for words in (["--out", "evals/base"], ["--model", "some/base", "--task", "arith"]):
+        main(["eval", "--regrade", *words])
+        assert capsys.readouterr().out == first.out
+        assert (place / "results.json").read_bytes() == before
+    assert len(engine) == made
+    regraded = json.loads((place / "manifest.json").read_text())["regraded"]
+    assert [each["command"] for each in regraded] == ["fgrpo-bench eval --regrade"] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "--regrade needs the place of an evaluation"),
+        (["--out", "nowhere"], "nowhere holds no finished evaluation"),
+        (["--out", "evals/base", "--task", "math500"], "evals/base has no finished math500; it has arith"),
+        (["--out", "evals/base", "--samples", "9"], "--regrade samples nothing and takes no --samples"),
+        (["--out", "evals/base", "--max-tokens", "9"], "takes no --max-tokens"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_graded_anew_is_named(capsys, words, message):
+    main(["eval", "--model", "base", "--task", "arith", "--samples", "4"])
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as exit_:
+        main(["eval", "--regrade", *words])
+    assert exit_.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_model_and_a_task_are_needed(capsys):
+    for words, missing in ((["--task", "arith"], "--model"), (["--model", "m"], "--task")):
+        with pytest.raises(SystemExit) as exit_:
+            main(["eval", *words])
+        assert exit_.value.code == 2
+        assert f"eval needs {missing}" in capsys.readouterr().err
+
+
+def test_guesses_and_further_accuracies_have_rows(monkeypatch, tmp_path, capsys):
+    """The letters of GPQA can be guessed; IFEval has four accuracies."""
+    rows = {name: tmp_path / f"{name}.jsonl" for name in ("gpqa_diamond", "ifeval")}
+    for name, path in rows.items():
+        path.write_text("".join(json.dumps(doc) + "\n" for doc in LAYOUTS[name]), "utf-8")
+
+    class Answers(Small):
+        def __init__(self) -> None:
+            super().__init__()
+            self._answers = [
+                Completion(text, 2, "stop") for text in ("\\boxed{A}", "three words", "")
+            ]
+
+    monkeypatch.setattr("fgrpo_bench.sampling.engines.make.make_engine", lambda *_: Answers())
+    words = [f"{name}={path}" for name, path in rows.items()]
+    main(
+        [
+            "eval",
+            "--model",
+            "m",
+            "--task",
+            "ood",
+            "--samples",
+            "16",
+            "--data",
+            words[0],
+            "--data",
+            words[1],
+        ]
+    )
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "uniform guesses 25.0 68.4 99.0" in lines
+    results = json.loads((tmp_path / "evals" / "m" / "ifeval" / "results.json").read_text())
+    counts = pd.read_parquet(tmp_path / "evals" / "m" / "ifeval" / "problems.parquet")
+    strict = counts["c"].sum() / counts["n"].sum()
+    assert results["rates"]["prompt_level_strict"] == pytest.approx(strict)
+    assert results["benchmarks"][0]["pass_at_k"]["1"] == pytest.approx(strict)
+    assert any(line.startswith("inst level loose") for line in lines)
+    main(["report", "evals/m", "--out", "out"])
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "uniform guesses" in text
+    assert "saturated" in text
