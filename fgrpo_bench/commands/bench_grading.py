@@ -18,7 +18,7 @@ from fgrpo_bench.grading.outcomes import Outcome
 from fgrpo_bench.grading.speed import measure_speed
 from fgrpo_bench.report.grids import print_grid
 
-BESIDE: Final = 300  # cases of each benchmark and kind that the other graders are measured on
+BESIDE: Final = 1000  # cases of each benchmark and kind that the other graders are measured on
 OURS: Final = "ours"
 
 
@@ -98,5 +98,6 @@ def _targets(found: Accuracy, speed: dict[str, Any]) -> dict[str, Target]:
         targets[f"{name}: gold rejected"] = target(kinds[GOLD].failed, at_most=0)
         targets[f"{name}: false rejects"] = target(rejects[0] / rejects[1], at_most=0.01)
         targets[f"{name}: false accepts"] = target(accepts[0] / accepts[1], at_most=0.002)
+    targets["sampled answers misgraded"] = target(speed["misgraded"], at_most=0)
     targets["times one math-verify call per sample"] = target(speed["ratio"], at_least=10)
     return targets
