@@ -50,14 +50,14 @@ def test_texts_that_may_not_be_shown_are_not_listed():
 
 
 def test_golds_of_other_rows_have_other_values_and_are_drawn_the_same_again():
-    rows = [row(gold, str(key)) for key, gold in enumerate(["1", "1.0", "2", r"\text{no}"])]
+    rows = [row(gold, str(key)) for key, gold in enumerate(["1", "1.0", "2", r"1 \pm i"])]
     pairs = other_golds(rows)
     assert pairs == other_golds(rows)
     found = {(case.row.id, case.answer, case.clear) for case in pairs}
     assert found == {
         *(("0", "2", True), ("1", "2", True), ("2", "1", True), ("2", "1.0", True)),
         *(("3", answer, False) for answer in ("1", "1.0", "2")),
-        *((key, r"\text{no}", False) for key in "012"),
+        *((key, r"1 \pm i", False) for key in "012"),
     }
     assert len(other_golds(rows, limit=3)) == 3
     assert {case.kind for case in pairs} == {OTHER}

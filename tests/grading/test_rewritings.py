@@ -95,7 +95,7 @@ BY_HAND = {
         "spacing": [r"a=2,a=-6-4\sqrt{2}"],
         "order": [r"a=-6-4 \sqrt{2}, a=2"],
     },
-    r"x=1+\pi k, 2": {"spacing": [r"x=1+\pi k,2"]},
+    r"x=1+\pi k, 2": {"spacing": [r"x=1+\pi k,2"], "zero padding": [r"x=1+\pi k, 2.0"]},
     r"(3,4]": {
         "spacing": [r"\left(3,4\right]"],
         "zero padding": ["(3.0, 4.0]"],
