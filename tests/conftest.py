@@ -1,6 +1,7 @@
 """Shared fixtures: the reference data beside a checkout, and a tiny experiment."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,14 @@ gamma = 1.0
 every = 4
 k = [1, 4, 16, 64]
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache of the tests' own, for this process and those it starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FGRPO_BENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")

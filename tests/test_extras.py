@@ -16,7 +16,7 @@ CORE = set("numpy scipy pandas pyarrow pydantic tyro rich jinja2 matplotlib".spl
 # Extra to the modules its packages are imported as.
 MODULES = {
     "train": "torch safetensors transformers trl accelerate datasets",
-    "eval": "lm_eval math_verify langdetect immutabledict nltk",
+    "eval": "lm_eval math_verify langdetect immutabledict nltk punkt",
     "sim": "numba",
     "vllm": "vllm",
     "cluster": "ray submitit",

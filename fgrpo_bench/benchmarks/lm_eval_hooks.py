@@ -46,7 +46,7 @@ def _grade(name: str) -> Grade:
 
     def grade(doc: dict[str, Any], results: Sequence[Sequence[str]]) -> dict[str, list[int]]:
         (responses,) = results
-        verdicts = [BENCHMARKS[name].grade(doc, response, "stop") for response in responses]
+        verdicts = BENCHMARKS[name].grade([(doc, response, "stop") for response in responses])
         return {"correct": [int(verdict.outcome == "correct") for verdict in verdicts]}
 
     return grade

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fgrpo_bench.benchmarks.benchmark import Benchmark
 from fgrpo_bench.benchmarks.problems import Problem, Prompt, Task
-from fgrpo_bench.benchmarks.registry import BENCHMARKS, Benchmark, task_names, tasks_folder
+from fgrpo_bench.benchmarks.registry import BENCHMARKS, task_names, tasks_folder
 from fgrpo_bench.benchmarks.rows import check_rows, hash_file, hash_rows, read_file, read_hub
 from fgrpo_bench.errors import UserError, quoted, shown, suggestion
 

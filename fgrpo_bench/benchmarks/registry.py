@@ -4,101 +4,30 @@ Where the rows are and how the prompts read is the business of the lm-eval files
 which plain lm-eval runs too. Light on purpose: what a grader needs is imported when it grades.
 """
 
-import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
-from fgrpo_bench.benchmarks import arith, gpqa, ifeval
-from fgrpo_bench.benchmarks.standins import Judge, boxed_text, integer, letter, listed, plain
+from fgrpo_bench.benchmarks import arith, gpqa, olympiadbench
+from fgrpo_bench.benchmarks.benchmark import Benchmark, Family
 from fgrpo_bench.errors import UserError, quoted, suggestion
-from fgrpo_bench.grading.outcomes import Verdict
-from fgrpo_bench.sampling.engines.base import Finish
+from fgrpo_bench.grading import choice, ifeval
+from fgrpo_bench.grading.mathematics.golds import Gold
+from fgrpo_bench.grading.mathematics.judge import judge as judge_mathematics
 
-Family: TypeAlias = Literal["math", "ood", "own"]
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
-@dataclass(frozen=True)
-class Benchmark:
-    """A benchmark.
-
-    Attributes:
-        name: of the benchmark, its folder under ``tasks/`` and its task.
-        title: for people.
-        family: ``math`` is in the training's domain, ``ood`` out of it, ``own`` not in the paper.
-        rows: how many the published data have.
-        licence: of the data.
-        texts: columns that the prompt is made of.
-        columns: further columns, for identity, stratum and grade.
-        judge: grades a response, see ``grade``.
-        grader: name and version of that; with another version old verdicts no longer count.
-        key: column that identifies a problem, None for the place of its row.
-        hub: data set on the Hugging Face hub, None where the rows are made here.
-        revision: commit of that data set.
-        style: whether the prompt is a chat or text to be continued.
-        redistributable: whether its texts may be shown, in reports for example.
-        guess: chance that a uniform guess is right, None where guessing is no way to answer.
-        part: the stratum of a row, None where the benchmark has none.
-    """
-
-    name: str
-    title: str
-    family: Family
-    rows: int
-    licence: str
-    texts: tuple[str, ...]
-    columns: tuple[str, ...]
-    judge: Judge
-    grader: str
-    key: str | None = None
-    hub: str | None = None
-    revision: str | None = None
-    style: Literal["chat", "completion"] = "chat"
-    redistributable: bool = True
-    guess: float | None = None
-    part: Callable[[dict[str, Any]], str] | None = None
-
-    def problem_id(self, doc: dict[str, Any], index: int) -> str:
-        """Return the identity of a row: its key, or its place from 0."""
-        return str(doc[self.key]) if self.key else str(index)
-
-    def stratum(self, doc: dict[str, Any]) -> str | None:
-        """Return the part of the benchmark that a row is in, or None."""
-        return self.part(doc) if self.part else None
-
-    def grade(self, doc: dict[str, Any], response: str, finish: Finish) -> Verdict:
-        """Return the verdict on a response; whatever goes wrong in a grader is a grader error.
-
-        Args:
-            doc: row of the data.
-            response: the whole text, without what stopped it.
-            finish: ``length`` if it ran into the length limit.
-
-        Raises:
-            ModuleNotFoundError: the grader needs an extra that is not installed.
-        """
-        try:
-            return self.judge(doc, response, finish)
-        except ModuleNotFoundError:
-            raise
-        except Exception as error:  # never wrong: a fault of ours or of the data says nothing
-            logging.getLogger(__name__).debug("%s: %s", self.grader, quoted(str(error)))
-            return Verdict("grader_error", None)
+def _answer(doc: dict[str, Any]) -> Gold:
+    return Gold.from_text(str(doc["answer"]))
 
 
-def _answer(doc: dict[str, Any]) -> str:
-    return str(doc["answer"])
-
-
-def _final_answers(doc: dict[str, Any]) -> str:
-    answers = doc["final_answer"]
-    return ",".join(map(plain, [answers] if isinstance(answers, str) else answers))
+def _row(doc: dict[str, Any]) -> dict[str, Any]:
+    return doc
 
 
 _MAA: Final = "(c) MAA"
-_EXACT: Final = "exact-box-1"
+_MATHEMATICS: Final = "math-1"
 _ALL: Final = (
     Benchmark(
         "math500",
@@ -108,8 +37,10 @@ _ALL: Final = (
         "MIT",
         ("problem",),
         ("unique_id", "answer", "level"),
-        boxed_text(_answer, plain),
-        _EXACT,
+        _answer,
+        judge_mathematics,
+        _MATHEMATICS,
+        Gold.from_text,
         key="unique_id",
         hub="HuggingFaceH4/MATH-500",
         revision="6e4ed1a2a79af7d8630a6b768ec859cb5af4d3be",
@@ -123,8 +54,10 @@ _ALL: Final = (
         _MAA,
         ("problem",),
         ("id", "answer"),
-        boxed_text(_answer, integer),
-        _EXACT,
+        _answer,
+        judge_mathematics,
+        _MATHEMATICS,
+        Gold.from_text,
         key="id",
         hub="HuggingFaceH4/aime_2024",
         revision="2fe88a2f1091d5048c0f36abc874fb997b3dd99a",
@@ -138,8 +71,10 @@ _ALL: Final = (
         _MAA,
         ("problem",),
         ("id", "answer"),
-        boxed_text(_answer, integer),
-        _EXACT,
+        _answer,
+        judge_mathematics,
+        _MATHEMATICS,
+        Gold.from_text,
         key="id",
         hub="math-ai/aime25",
         revision="563bb8404243c5f09de6ec262f2db674fe5bce9b",
@@ -153,8 +88,10 @@ _ALL: Final = (
         _MAA,
         ("question",),
         ("id", "answer"),
-        boxed_text(_answer, integer),
-        _EXACT,
+        _answer,
+        judge_mathematics,
+        _MATHEMATICS,
+        Gold.from_text,
         key="id",
         hub="math-ai/amc23",
         revision="80815d37005feb82cd7f8fbc6901d5d3eff43057",
@@ -168,8 +105,10 @@ _ALL: Final = (
         "MIT",
         ("question",),
         ("answer",),
-        boxed_text(_answer, plain),
-        _EXACT,
+        _answer,
+        judge_mathematics,
+        _MATHEMATICS,
+        Gold.from_text,
         hub="math-ai/minervamath",
         revision="ee46ddc498933b1977577953250ca5c66be64f96",
     ),
@@ -180,9 +119,11 @@ _ALL: Final = (
         674,
         "Apache-2.0",
         ("question",),
-        ("id", "final_answer"),
-        boxed_text(_final_answers, listed),
-        _EXACT,
+        ("id", "final_answer", "is_multiple_answer"),
+        olympiadbench.gold,
+        judge_mathematics,
+        _MATHEMATICS,
+        Gold.from_text,
         key="id",
         hub="Hothan/OlympiadBench",
         revision="91184b52131e7fc9455fef848035173aea8cc01a",
@@ -195,8 +136,10 @@ _ALL: Final = (
         "CC BY 4.0, gated",
         ("Question", *gpqa.CHOICES),
         (),
-        boxed_text(gpqa.right_letter, letter),
-        "choice-box-1",
+        gpqa.right_letter,
+        choice.judge,
+        "choice-1",
+        choice.read,
         hub="Idavidrein/gpqa",
         revision="633f5ee89ab8ad4522a9f850766b73f62147ffdd",
         redistributable=False,
@@ -210,8 +153,10 @@ _ALL: Final = (
         "Apache-2.0",
         ("prompt",),
         ("key", "instruction_id_list", "kwargs"),
-        ifeval.grade,
-        "ifeval-strict-1",
+        _row,
+        ifeval.judge,
+        "ifeval-1",
+        rates=ifeval.rates,
         key="key",
         hub="google/IFEval",
         revision="966cd89545d6b6acfd7638bc708b98261ca58e84",
@@ -224,6 +169,7 @@ _ALL: Final = (
         "Apache-2.0",
         ("prompt",),
         ("id", "kind", "step", "low", "high"),
+        _row,
         arith.grade,
         "arith-1",
         key="id",

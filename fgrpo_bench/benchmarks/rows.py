@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fgrpo_bench.benchmarks.registry import Benchmark
+from fgrpo_bench.benchmarks.benchmark import Benchmark
 from fgrpo_bench.errors import UserError, fault, quoted, shown
 from fgrpo_bench.jsonl import read_lines
 

@@ -5,13 +5,13 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fgrpo_bench.benchmarks.problems import Task
-from fgrpo_bench.benchmarks.registry import resolve
+from fgrpo_bench.benchmarks.registry import resolve, task_names
 from fgrpo_bench.commands.progress import progress, say
 from fgrpo_bench.errors import UserError, quoted, shown
 from fgrpo_bench.report.evaluations import find_evaluations, summary_grid
@@ -19,11 +19,11 @@ from fgrpo_bench.report.grids import print_grid
 from fgrpo_bench.sampling.engines.base import Engine
 from fgrpo_bench.sampling.engines.checkpoint import showable
 from fgrpo_bench.sampling.engines.options import literals
-from fgrpo_bench.sampling.evaluation import Wanted, evaluate
+from fgrpo_bench.sampling.evaluation import Progress, Wanted, evaluate, regrade
 from fgrpo_bench.sampling.plan import WHOLE, Shard
 
 if TYPE_CHECKING:
-    from fgrpo_bench.cli import Eval
+    from fgrpo_bench.options import Eval
 
 _MOST = 100_000  # samples of a problem; the plan of missing ones is a table in memory
 _EVERY = 2.0  # seconds between two lines of progress where there is no terminal
@@ -35,12 +35,18 @@ def run_eval(command: "Eval") -> None:
     Raises:
         UserError: wrong use, or a task, model, server or directory that cannot be used.
     """
+    if command.regrade:
+        regrade_all(command)
+        return
     from fgrpo_bench.benchmarks.load import load_task
     from fgrpo_bench.sampling.engines.make import make_engine
 
+    if command.model is None or not command.task:
+        missing = "--task" if command.model else "--model"
+        raise UserError(f"eval needs {missing}: name one, or --regrade what was sampled before")
     names, arguments = resolve(command.task), _arguments(command.engine_arg)
     files = _files(command.data, names)
-    wanted = _wanted(command, files)
+    wanted = _wanted(command, command.model, files)
     out = command.out or Path("evals") / _slug(command.model)
     _check(wanted)
     say(f"loading {command.model} ({command.engine})")
@@ -51,10 +57,7 @@ def run_eval(command: "Eval") -> None:
         waiting = [task.name for task in tasks if not _evaluate(task, engine, wanted, out)]
     finally:
         engine.close()
-    found, _ = find_evaluations([out / task.name for task in tasks])
-    if found:
-        print_grid(summary_grid(found))
-        say(f"evaluation: {out}/; compare: fgrpo-bench report {out} OTHER")
+    _print_found([out / task.name for task in tasks], out)
     if waiting:
         say(
             f"part {command.shard} is done; {', '.join(waiting)}: other parts are missing. Bring "
@@ -62,19 +65,54 @@ def run_eval(command: "Eval") -> None:
         )
 
 
+def regrade_all(command: "Eval") -> None:
+    """Grade all samples of an evaluation anew, and print what was found.
+
+    Raises:
+        UserError: wrong use, or no evaluation of these tasks is there.
+    """
+    from fgrpo_bench.benchmarks.load import load_task
+
+    if command.out is None and command.model is None:
+        raise UserError("--regrade needs the place of an evaluation: name it with --out")
+    out = command.out or Path("evals") / _slug(str(command.model))
+    there = sorted(file.parent.name for file in out.glob("*/results.json"))
+    names = [name for name in there if name in task_names()]
+    if command.task:
+        names = resolve(command.task)
+        if missing := [name for name in names if name not in there]:
+            raise UserError(f"{shown(out)} has no finished {missing[0]}; it has {', '.join(there)}")
+    if not names:
+        raise UserError(f"{shown(out)} holds no finished evaluation: name one with --out")
+    files = _files(command.data, names)
+    words = "fgrpo-bench eval --regrade"
+    for name in names:
+        task = load_task(name, files.get(name))
+        with _shown() as show:
+            regrade(task, out / name, words, show, say)
+    _print_found([out / name for name in names], out)
+
+
+def _print_found(places: Sequence[Path], out: Path) -> None:
+    found, _ = find_evaluations(places)
+    if found:
+        print_grid(summary_grid(found))
+        say(f"evaluation: {out}/; compare: fgrpo-bench report {out} OTHER")
+
+
 def _evaluate(task: Task, engine: Engine, wanted: Wanted, out: Path) -> bool:
-    with _shown(task.name) as show:
+    with _shown() as show:
         return evaluate(task, engine, wanted, out / task.name, show, say) is not None
 
 
 @contextmanager
-def _shown(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a task's samples as they come: a bar on a terminal, elsewhere a line now and then."""
+def _shown() -> Iterator[Progress]:
+    """Show samples as they come: a bar on a terminal, elsewhere a line now and then."""
     live = sys.stderr.isatty()
     with progress() as display:
         last = time.monotonic()
 
-        def show(done: int, total: int) -> None:
+        def show(name: str, done: int, total: int) -> None:
             nonlocal last
             if live or done in (0, total) or time.monotonic() - last > _EVERY:
                 last = time.monotonic()
@@ -88,7 +126,7 @@ def _flat(texts: Sequence[Sequence[str]]) -> list[str]:
     return [text for part in texts for text in part]
 
 
-def _wanted(command: "Eval", files: dict[str, Path]) -> Wanted:
+def _wanted(command: "Eval", model: str, files: dict[str, Path]) -> Wanted:
     shard = _shard(command.shard)
     return Wanted(
         command.samples,
@@ -97,7 +135,7 @@ def _wanted(command: "Eval", files: dict[str, Path]) -> Wanted:
         command.max_tokens,
         command.seed,
         shard,
-        _command(command, files),
+        _command(command, model, files),
     )
 
 
@@ -166,11 +204,10 @@ def _slug(model: str) -> str:
     return re.sub(r"[^\w.-]+", "-", model.rstrip("/").rpartition("/")[2]).strip(".-") or "model"
 
 
-def _command(command: "Eval", files: dict[str, Path]) -> str:
+def _command(command: "Eval", model: str, files: dict[str, Path]) -> str:
     """Return the command for the manifest: without folders, addresses and credentials."""
-    place = Path(command.model)
-    local = command.model[:1] in ("/", "~", ".") or place.exists()
-    words = ["fgrpo-bench", "eval", "--model", _slug(command.model) if local else command.model]
+    local = model[:1] in ("/", "~", ".") or Path(model).exists()
+    words = ["fgrpo-bench", "eval", "--model", _slug(model) if local else model]
     words += ["--task", *command.task, "--samples", str(command.samples)]
     words += ["--engine", command.engine]
     words += ["--base-url", "URL"] if command.base_url else []

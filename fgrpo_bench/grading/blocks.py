@@ -26,16 +26,24 @@ GRADES: Final = pa.schema(
         ("grader", pa.string()),
     ]
 )
-Grade: TypeAlias = Callable[[dict[str, Any], str, Finish], Verdict]
+Grade: TypeAlias = Callable[[Sequence[tuple[dict[str, Any], str, Finish]]], list[Verdict]]
 
 
 class Tally:
     """Counts over the blocks that were added; it grows with problems and right answers only."""
 
-    def __init__(self, problems: int) -> None:
+    def __init__(self, problems: int, answers: bool = False) -> None:
+        """Begin with nothing.
+
+        Args:
+            problems: how many there are.
+            answers: whether to count each answer; else the different right ones.
+        """
         self.n: NDArray[np.int64] = np.zeros(problems, dtype=np.int64)
         self.c: NDArray[np.int64] = np.zeros(problems, dtype=np.int64)
         self.outcomes: Counter[str] = Counter()
+        self.answers: Counter[str] = Counter()
+        self._counted = answers
         self._right: list[set[str]] = [set() for _ in range(problems)]
 
     def add(self, block: Block, outcomes: Sequence[str], answers: Sequence[str | None]) -> None:
@@ -45,6 +53,9 @@ class Tally:
         self.n[block.first : block.last] += each
         self.c[block.first : block.last] += right.reshape(-1, each).sum(axis=1)
         self.outcomes.update(outcomes)
+        if self._counted:
+            self.answers.update(answer for answer in answers if answer is not None)
+            return
         for row in np.flatnonzero(right).tolist():
             if (answer := answers[row]) is not None:
                 self._right[block.first + row // each].add(answer)
@@ -56,7 +67,12 @@ class Tally:
 
 
 def grade_block(
-    stored: Stored, problems: Sequence[Problem], folder: Path, grade: Grade, grader: str
+    stored: Stored,
+    problems: Sequence[Problem],
+    folder: Path,
+    grade: Grade,
+    grader: str,
+    anew: bool = False,
 ) -> tuple[list[str], list[str | None]]:
     """Return outcome and answer of each sample of a block, graded now or by an earlier command.
 
@@ -64,26 +80,25 @@ def grade_block(
         stored: the block.
         problems: all problems of the task.
         folder: where grades are kept, a file per block beside the samples'.
-        grade: takes a problem's row, a response, and how it ended; it does not fail.
+        grade: takes rows of problems, responses, and how these ended; it does not fail.
         grader: name and version; grades of another one are replaced.
+        anew: whether grades that are there are replaced in any case.
 
     Raises:
         UserError: damaged samples.
     """
     path = folder / stored.path.name
     about = {"grader": grader, "block": stored.block.name, "samples": stored.identity}
-    if (known := _known(path, about, stored.block.rows)) is not None:
+    if not anew and (known := _known(path, about, stored.block.rows)) is not None:
         return known
     table = read_block(stored, problems)
     each = stored.block.stop - stored.block.start
-    verdicts: list[Verdict] = []
+    rows = problems[stored.block.first : stored.block.last]
+    docs = [problem.doc for problem in rows for _ in range(each)]
     responses, finishes = table["response"].to_pylist(), table["finish"].to_pylist()
-    for row, problem in enumerate(problems[stored.block.first : stored.block.last]):
-        samples = slice(row * each, (row + 1) * each)
-        pairs = list(zip(responses[samples], finishes[samples], strict=True))
-        once = {pair: grade(problem.doc, *pair) for pair in set(pairs)}
-        verdicts += [once[pair] for pair in pairs]
-    outcomes, answers = map(list, zip(*verdicts, strict=True))
+    verdicts = grade(list(zip(docs, responses, finishes, strict=True)))
+    outcomes: list[str] = [verdict.outcome for verdict in verdicts]
+    answers = [_storable(verdict.answer) for verdict in verdicts]
     columns = [
         table["problem_id"],
         table["sample"],
@@ -93,6 +108,11 @@ def grade_block(
     ]
     write_table(path, pa.Table.from_arrays(columns, schema=GRADES), about)
     return outcomes, answers
+
+
+def _storable(answer: str | None) -> str | None:
+    """Return an answer that UTF-8 has a place for: it may have been cut out of a surrogate pair."""
+    return None if answer is None else answer.encode("utf-8", "replace").decode()
 
 
 def _known(

@@ -15,6 +15,7 @@ SCHEMA = 1
 _PACKAGES = (
     *("fgrpo-bench", "torch", "transformers", "numpy", "scipy", "pandas", "pyarrow"),
     *("safetensors", "lm-eval", "vllm", "openai"),
+    *("math-verify", "latex2sympy2-extended", "sympy", "langdetect", "nltk"),
 )
 
 

@@ -59,7 +59,8 @@ class Evaluation(_Record):
     """What an evaluation of one task found.
 
     ``distinct`` is the mean number of different right answers found to a problem, over all and by
-    stratum; ``tokens`` the length of all responses together, None where it is not known.
+    stratum; ``rates`` further accuracies of a benchmark that has some; ``tokens`` the length of all
+    responses together, None where it is not known.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -72,6 +73,7 @@ class Evaluation(_Record):
     benchmarks: list[BenchmarkResult]
     distinct: dict[str, float]
     outcomes: dict[str, int]
+    rates: dict[str, float] = {}
     tokens: int | None
 
 

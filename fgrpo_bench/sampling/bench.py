@@ -60,10 +60,10 @@ def scripted_problems(count: int) -> list[Problem]:
     ]
 
 
-def exact(doc: dict[str, Any], response: str, finish: str) -> Verdict:
-    """Grade a scripted answer."""
-    answer = response.strip()
-    return Verdict("correct" if answer == doc["answer"] else "wrong", answer)
+def exact(cases: Sequence[tuple[dict[str, Any], str, str]]) -> list[Verdict]:
+    """Grade scripted answers."""
+    answers = [(doc["answer"], response.strip()) for doc, response, _ in cases]
+    return [Verdict("correct" if gold == said else "wrong", said) for gold, said in answers]
 
 
 def sample_all(
