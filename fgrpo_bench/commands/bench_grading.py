@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
+from fgrpo_bench.benchmarks.benchmark import Case as Graded
 from fgrpo_bench.benchmarks.registry import BENCHMARKS
 from fgrpo_bench.commands.bench_stats import Target, print_targets, target
 from fgrpo_bench.commands.progress import say
@@ -56,10 +58,11 @@ def bench_grading(data: Path | None) -> tuple[dict[str, Any], str]:
 
 def grade(cases: Sequence[Case]) -> list[Outcome]:
     """Grade cases as ``eval`` does."""
-    return [
-        BENCHMARKS[case.row.benchmark].grade(case.row.doc, case.response, "stop").outcome
-        for case in cases
-    ]
+    outcomes: list[Outcome] = []
+    for name, group in groupby(cases, lambda case: case.row.benchmark):
+        rows: list[Graded] = [(case.row.doc, case.response, "stop") for case in group]
+        outcomes += [verdict.outcome for verdict in BENCHMARKS[name].grade(rows)]
+    return outcomes
 
 
 def _cases(data: Path | None) -> list[Case]:

@@ -116,7 +116,7 @@ def measure_hostile(ask: Ask, workers: int, limit: float) -> dict[str, Any]:
         workers: processes of the pool.
         limit: seconds that a question may cost.
     """
-    texts, gold = hostile(), Gold(("5",)).to_json()
+    texts, gold = hostile(), Gold.from_text("5").to_json()
     _alive(ask)
     begun = time.perf_counter()
     replies = ask([Question("math", gold, text) for text in texts])
@@ -135,7 +135,7 @@ def measure_hostile(ask: Ask, workers: int, limit: float) -> dict[str, Any]:
 
 
 def _alive(ask: Ask) -> bool:
-    (reply,) = ask([Question("math", Gold(("5",)).to_json(), "5.0")])
+    (reply,) = ask([Question("math", Gold.from_text("5").to_json(), "5.0")])
     return reply.status == "done" and reply.right
 
 
@@ -146,7 +146,7 @@ def measure_leaks(ask: Ask, count: int = 10_000) -> dict[str, Any] | None:
     """
     if not Path("/proc/self/stat").exists():
         return None
-    gold, sizes = Gold((r"\frac{1}{2}",)).to_json(), []
+    gold, sizes = Gold.from_text(r"\frac{1}{2}").to_json(), []
     for part in range(5):
         numbers = range(part * count // 5, (part + 1) * count // 5)
         ask([Question("math", gold, rf"\frac{{{number}}}{{3}}") for number in numbers])
