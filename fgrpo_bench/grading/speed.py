@@ -17,9 +17,8 @@ Ask: TypeAlias = Callable[[Sequence[Question]], list[Reply]]
 PROBLEMS, SAMPLES = 30, 1024
 BESIDE: Final = 64  # samples of each problem for one call per sample; the rest cost the same
 RIGHT: Final = 0.3  # share of right answers
-TAIL: Final = (
-    160  # wrong answers, of which 1,024 samples with this tail show about 84 with the right
-)
+# wrong integers; with the junk, 1,024 samples of this tail show about 84 different answers
+TAIL: Final = 102
 JUNK: Final = (r"\text{none}", "x", r"\frac{1}{2}", r"2\sqrt{3}", "0.5", "n+1", "", "(1, 2)")
 
 
@@ -33,9 +32,8 @@ def answers(row: Row, count: int) -> list[Case]:
         texts.insert((place + 1) * TAIL // len(JUNK), junk)
     weights = [1 / (rank + 2) ** 1.4 for rank in range(len(texts))]
     scale = (1 - RIGHT) / sum(weights)
-    chosen = draw.choices(
-        [str(right), *texts], [RIGHT, *(weight * scale for weight in weights)], k=count
-    )
+    shares = [RIGHT, *(weight * scale for weight in weights)]
+    chosen = draw.choices([str(right), *texts], shares, k=count)
     return [Case(row, text == str(right), "sampled", text) for text in chosen]
 
 
