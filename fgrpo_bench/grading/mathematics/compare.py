@@ -130,7 +130,7 @@ def same(gold: str, answer: str, error: float | None = None) -> bool:
     if one is not None and other is not None:
         return _close(one, other, gold, answer, error)
     if (right := word(gold)) is not None and (given := word(answer)) is not None:
-        if right == given:
+        if right == given and (len(right) > 1 or not gold.isalpha()):  # n and N are two variables
             return True
         if len(right) > 1 and r"\text" in gold:
             return False
