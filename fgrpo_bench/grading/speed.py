@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from fgrpo_bench.grading.cases import Case, Grader
 from fgrpo_bench.grading.gold_rows import Row, notation_rows
 from fgrpo_bench.grading.mathematics.golds import Gold
-from fgrpo_bench.grading.outcomes import Question, Reply
+from fgrpo_bench.grading.outcomes import Outcome, Question, Reply
 
 Ask: TypeAlias = Callable[[Sequence[Question]], list[Reply]]
 
@@ -61,11 +61,6 @@ def measure_speed(grader: Grader, say: Callable[[str], None]) -> dict[str, Any]:
         _one_call_each(cases[:BESIDE])
     beside = (time.perf_counter() - begun) * SAMPLES / BESIDE
     say(f"one math-verify call for each: {beside:.0f} s, from {BESIDE} samples of each problem")
-    found = [
-        (outcome == "correct") == case.right
-        for pair in zip(outcomes, problems, strict=True)
-        for outcome, case in zip(*pair, strict=True)
-    ]
     return {
         "problems": PROBLEMS,
         "samples": SAMPLES,
@@ -74,8 +69,13 @@ def measure_speed(grader: Grader, say: Callable[[str], None]) -> dict[str, Any]:
         "beside_seconds": beside,
         "beside_measured_samples": BESIDE,
         "ratio": beside / ours,
-        "misgraded": found.count(False),
+        "misgraded": sum(map(_misgraded, problems, outcomes)),
     }
+
+
+def _misgraded(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> int:
+    pairs = zip(cases, outcomes, strict=True)
+    return sum((outcome == "correct") != case.right for case, outcome in pairs)
 
 
 def _one_call_each(cases: Sequence[Case]) -> None:
@@ -101,9 +101,18 @@ def hostile() -> list[str]:
             f"1\x00{size}",
             f"\ud800{size}",
             rf"\frac{{1}}{{10^{{10^{{{8 + size}}}}}}}",
-            r"\sum_{k=1}^{10^{9}} " * (size + 1) + "k!",
+            _determinant(8 + size) if size % 2 else _integral(5 + size),
         ]
     return found
+
+
+def _determinant(size: int) -> str:
+    rows = ("&".join(f"x_{{{row}{column}}}" for column in range(size)) for row in range(size))
+    return rf"\det\begin{{pmatrix}}{r'\\'.join(rows)}\end{{pmatrix}}"
+
+
+def _integral(power: int) -> str:
+    return rf"\int_0^{{\infty}} \frac{{\sin(x^2) e^{{-x}}}}{{1+x^{{{power}}}}} dx"
 
 
 def measure_hostile(ask: Ask, workers: int, limit: float) -> dict[str, Any]:
