@@ -107,8 +107,9 @@ def hostile() -> list[str]:
 
 
 def _determinant(size: int) -> str:
-    rows = ("&".join(f"x_{{{row}{column}}}" for column in range(size)) for row in range(size))
-    return rf"\det\begin{{pmatrix}}{r'\\'.join(rows)}\end{{pmatrix}}"
+    rows = ["&".join(f"x_{{{row}{column}}}" for column in range(size)) for row in range(size)]
+    matrix = r"\\".join(rows)
+    return rf"\det\begin{{pmatrix}}{matrix}\end{{pmatrix}}"
 
 
 def _integral(power: int) -> str:
