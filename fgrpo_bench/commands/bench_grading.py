@@ -14,10 +14,13 @@ from fgrpo_bench.errors import UserError, shown
 from fgrpo_bench.grading.accuracy import GOLD, Accuracy, measure
 from fgrpo_bench.grading.accuracy_report import render, summary
 from fgrpo_bench.grading.baselines import BASELINES, baseline
-from fgrpo_bench.grading.cases import Case, cases_of, thinned
+from fgrpo_bench.grading.cases import Case, Grade, cases_of, thinned
 from fgrpo_bench.grading.gold_rows import FILES, find_rows, notation_rows
+from fgrpo_bench.grading.grader import Grader
+from fgrpo_bench.grading.limits import Limits
 from fgrpo_bench.grading.outcomes import Outcome
-from fgrpo_bench.grading.speed import measure_speed
+from fgrpo_bench.grading.pool import Pool
+from fgrpo_bench.grading.speed import measure_hostile, measure_leaks, measure_speed
 from fgrpo_bench.report.grids import print_grid
 
 BESIDE: Final = 1000  # cases of each benchmark and kind that the other graders are measured on
@@ -34,9 +37,13 @@ def bench_grading(data: Path | None) -> tuple[dict[str, Any], str]:
         UserError: the folder is none, or has no rows.
     """
     cases = _cases(data)
-    results = _accuracy(cases)
-    speed = measure_speed(grade, say)
-    targets = _targets(results[OURS], speed)
+    with Pool() as pool:
+        grade = grading_by(Grader(pool, None))  # what was decided before would be no measurement
+        results = _accuracy(cases, grade)
+        speed = measure_speed(grade, say)
+        hostile = measure_hostile(pool.ask, pool.workers, Limits().cpu)
+        leaks = measure_leaks(pool.ask)
+    targets = _targets(results[OURS]) | _speed_targets(speed, hostile, leaks)
     print_grid(summary(results))
     print_targets(targets)
     graders = {
@@ -51,18 +58,24 @@ def bench_grading(data: Path | None) -> tuple[dict[str, Any], str]:
         "graders": graders,
         "accuracy": {name: found.to_dict() for name, found in results.items()},
         "speed": speed,
+        "hostile": hostile,
+        "leaks": leaks,
         "targets": targets,
     }
     return result, render(results, OURS, notes)
 
 
-def grade(cases: Sequence[Case]) -> list[Outcome]:
-    """Grade cases as ``eval`` does."""
-    outcomes: list[Outcome] = []
-    for name, group in groupby(cases, lambda case: case.row.benchmark):
-        rows: list[Graded] = [(case.row.doc, case.response, "stop") for case in group]
-        outcomes += [verdict.outcome for verdict in BENCHMARKS[name].grade(rows)]
-    return outcomes
+def grading_by(grader: Grader) -> Grade:
+    """Return how ``eval`` grades, with questions settled by this grader."""
+
+    def grade(cases: Sequence[Case]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        for name, group in groupby(cases, lambda case: case.row.benchmark):
+            rows: list[Graded] = [(case.row.doc, case.response, "stop") for case in group]
+            outcomes += [verdict.outcome for verdict in BENCHMARKS[name].grade(rows, grader)]
+        return outcomes
+
+    return grade
 
 
 def _cases(data: Path | None) -> list[Case]:
@@ -83,7 +96,7 @@ def _cases(data: Path | None) -> list[Case]:
     return [case for group in groups for case in cases_of(group)]
 
 
-def _accuracy(cases: Sequence[Case]) -> dict[str, Accuracy]:
+def _accuracy(cases: Sequence[Case], grade: Grade) -> dict[str, Accuracy]:
     hidden = frozenset(name for name, one in BENCHMARKS.items() if not one.redistributable)
     say(f"{OURS}: {len(cases):,} cases")
     results = {OURS: measure(grade, cases, hidden)}
@@ -94,13 +107,26 @@ def _accuracy(cases: Sequence[Case]) -> dict[str, Accuracy]:
     return results
 
 
-def _targets(found: Accuracy, speed: dict[str, Any]) -> dict[str, Target]:
+def _targets(found: Accuracy) -> dict[str, Target]:
     targets = {}
     for name, kinds in found.counts.items():
         rejects, accepts = (found.rate(name, side) for side in ("rejects", "accepts"))
         targets[f"{name}: gold rejected"] = target(kinds[GOLD].failed, at_most=0)
         targets[f"{name}: false rejects"] = target(rejects[0] / rejects[1], at_most=0.01)
         targets[f"{name}: false accepts"] = target(accepts[0] / accepts[1], at_most=0.002)
-    targets["sampled answers misgraded"] = target(speed["misgraded"], at_most=0)
-    targets["times one math-verify call per sample"] = target(speed["ratio"], at_least=10)
+    return targets
+
+
+def _speed_targets(
+    speed: dict[str, Any], hostile: dict[str, Any], leaks: dict[str, Any] | None
+) -> dict[str, Target]:
+    targets = {
+        "sampled answers misgraded": target(speed["misgraded"], at_most=0),
+        "times one math-verify call per sample": target(speed["ratio"], at_least=10),
+        "hostile answers, share of their limits": target(hostile["share_of_bound"], at_most=1),
+        "hostile answers, pool alive afterwards": target(int(hostile["alive"]), at_least=1),
+    }
+    if leaks is not None:
+        targets["10,000 answers, zombies"] = target(leaks["zombies"], at_most=0)
+        targets["10,000 answers, growth of memory"] = target(leaks["growth"], at_most=0.1)
     return targets

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from fgrpo_bench.grading.cases import Case, Grader
+from fgrpo_bench.grading.cases import Case, Grade
 from fgrpo_bench.grading.gold_rows import Row, notation_rows
 from fgrpo_bench.grading.mathematics.golds import Gold
 from fgrpo_bench.grading.outcomes import Outcome, Question, Reply
@@ -43,17 +43,17 @@ def sampled(problems: int = PROBLEMS, samples: int = SAMPLES) -> list[list[Case]
     return [answers(rows[index * 1000 // problems], samples) for index in range(problems)]
 
 
-def measure_speed(grader: Grader, say: Callable[[str], None]) -> dict[str, Any]:
+def measure_speed(grade: Grade, say: Callable[[str], None]) -> dict[str, Any]:
     """Measure grading samples by the grader and by one math-verify call for each, in one run.
 
     The latter is measured on the first samples of each problem and scaled: it has no memory, so
     that a sample costs the same wherever it stands. The gold is parsed once per problem there.
     """
     problems = sampled()
-    grader([problems[0][0]])  # the first one pays for imports and processes
+    grade([problems[0][0]])  # the first one pays for imports and processes
     _one_call_each(problems[0][:1])
     begun = time.perf_counter()
-    outcomes = [grader(cases) for cases in problems]
+    outcomes = [grade(cases) for cases in problems]
     ours = time.perf_counter() - begun
     say(f"{PROBLEMS} problems x {SAMPLES:,} samples: {ours:.1f} s")
     begun = time.perf_counter()
@@ -154,10 +154,10 @@ def measure_leaks(ask: Ask, count: int = 10_000) -> dict[str, Any] | None:
     """
     if not Path("/proc/self/stat").exists():
         return None
-    gold, sizes = Gold.from_text(r"\frac{1}{2}").to_json(), []
+    gold, sizes = Gold.from_text(r"\frac{\sqrt{2}}{2}").to_json(), []
     for part in range(5):
         numbers = range(part * count // 5, (part + 1) * count // 5)
-        ask([Question("math", gold, rf"\frac{{{number}}}{{3}}") for number in numbers])
+        ask([Question("math", gold, rf"\frac{{{number}\sqrt{{2}}}}{{3}}") for number in numbers])
         sizes.append(sum(size for _, size in _family()))
     family = _family()
     return {

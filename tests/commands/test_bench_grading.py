@@ -6,7 +6,10 @@ import pytest
 
 from fgrpo_bench.cli import main
 from fgrpo_bench.commands import bench_grading
-from fgrpo_bench.grading.cases import OTHER
+from fgrpo_bench.grading.cases import OTHER, Case
+from fgrpo_bench.grading.gold_rows import Row
+from fgrpo_bench.grading.grader import Grader
+from fgrpo_bench.grading.pool import Pool
 
 ROWS = [{"unique_id": f"{key}", "answer": answer} for key, answer in enumerate(["7", r"\pi", "x"])]
 
@@ -18,9 +21,14 @@ def scripted(monkeypatch):
     def grade(cases):
         return ["correct" if case.right or case.kind == OTHER else "wrong" for case in cases]
 
-    speed = {"ratio": 12.0, "misgraded": 0}
-    monkeypatch.setattr(bench_grading, "grade", grade)
-    monkeypatch.setattr(bench_grading, "measure_speed", lambda grader, say: speed)
+    found = {
+        "measure_speed": {"ratio": 12.0, "misgraded": 0},
+        "measure_hostile": {"share_of_bound": 0.5, "alive": True},
+        "measure_leaks": {"zombies": 0, "growth": 0.2},
+    }
+    for name, value in found.items():
+        monkeypatch.setattr(bench_grading, name, lambda *_, value=value: value)
+    monkeypatch.setattr(bench_grading, "grading_by", lambda grader: grade)
     monkeypatch.setattr(bench_grading, "baseline", lambda name: grade)
 
 
@@ -39,6 +47,8 @@ def test_accuracy_is_printed_and_written(scripted, tmp_path, monkeypatch, capsys
     assert met["math500: gold rejected"]
     assert not met["math500: false accepts"]
     assert met["times one math-verify call per sample"]
+    assert met["hostile answers, pool alive afterwards"]
+    assert not met["10,000 answers, growth of memory"]
     assert "minerva is left out: minerva_math.jsonl or minerva.jsonl is not in ." in captured.err
     assert "math500: false accepts" in captured.out
     report = (tmp_path / "found.md").read_text("utf-8")
@@ -69,3 +79,17 @@ def test_what_cannot_be_measured_is_told(tmp_path, monkeypatch, capsys, words, m
         main(["bench", *words])
     assert exit_.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_it_grades_as_eval_does_and_asks_its_own_pool():
+    pytest.importorskip("math_verify")
+    rows = [Row("math500", answer, {"answer": answer}, answer, (answer,)) for answer in ("7", "2x")]
+    cases = [
+        Case(rows[0], True, "zero padding", "7.0"),
+        Case(rows[1], True, "order", "x+x"),
+        Case(rows[1], False, "sign", "-2x"),
+        Case(rows[1], False, "nothing", ""),
+    ]
+    with Pool(1) as pool:
+        found = bench_grading.grading_by(Grader(pool, None))(cases)
+    assert found == ["correct", "correct", "wrong", "no_answer"]
