@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fgrpo_bench.errors import UserError, quoted
@@ -129,5 +130,11 @@ class Benchmark:
             raise
         except Exception as error:  # never wrong: a fault of ours or of the data says nothing
             reason = quoted(f"{type(error).__name__}: {error}")
-            logging.getLogger(__name__).warning("%s: %s", self.grader, reason)
+            _tell(self.grader, reason)
             return Verdict("grader_error", None)
+
+
+@cache
+def _tell(grader: str, reason: str) -> None:
+    """Warn once of what may come with every sample."""
+    logging.getLogger(__name__).warning("%s: %s", grader, reason)

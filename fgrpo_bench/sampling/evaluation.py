@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import accumulate
@@ -31,6 +32,7 @@ from fgrpo_bench.sampling.run import Sampling, prompts_hash
 from fgrpo_bench.sampling.store import SCHEMA
 
 MOST_ERRORS: Final = 0.001  # share of samples on which the grader may fail
+QUIET: Final = 2.0  # seconds of grading before its progress is shown
 _REMEDY: Final = "use another --out"
 Progress: TypeAlias = Callable[[str, int, int], None]
 
@@ -214,13 +216,14 @@ def _grade(
 ) -> Tally:
     benchmark = BENCHMARKS[task.benchmark]
     tally = Tally(len(task.problems), benchmark.rates is not None)
-    total = sum(stored.block.rows for stored in sampling.stored)
+    total, begun = sum(stored.block.rows for stored in sampling.stored), time.monotonic()
     for stored in sampling.stored:
         grades = grade_block(
             stored, task.problems, directory / "grades", benchmark.grade, benchmark.grader, anew
         )
         tally.add(stored.block, *grades)
-        on_progress(f"{task.name} graded", tally.outcomes.total(), total)
+        if time.monotonic() - begun > QUIET:
+            on_progress(f"{task.name} graded", tally.outcomes.total(), total)
     _check_errors(task.name, tally, say)
     return tally
 

@@ -93,8 +93,8 @@ def test_plain_lm_eval_comes_to_the_same_counts(name, tmp_path):
     for index, problem in enumerate(task.problems):
         prompt = problem.prompt if name == "arith" else json.dumps(list(problem.prompt))
         texts = [scripted(prompt, i, RIGHT[name](problem.doc)) for i in range(REPEATS)]
-        verdicts = [BENCHMARKS[name].grade(problem.doc, text, "stop").outcome for text in texts]
-        ours[index] = REPEATS, verdicts.count("correct")
+        verdicts = BENCHMARKS[name].grade([(problem.doc, text, "stop") for text in texts])
+        ours[index] = REPEATS, sum(verdict.outcome == "correct" for verdict in verdicts)
     assert read_samples(path, None).counts == ours
     rights = [right for _, right in ours.values()]
     assert 0 < sum(rights) < REPEATS * len(rights)

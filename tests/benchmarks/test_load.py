@@ -130,8 +130,9 @@ def test_missing_keys_of_nested_records_become_none_as_on_the_hub(tmp_path):
         {"relation": "at least", "num_words": 3},
     ]
     grade = BENCHMARKS["ifeval"].grade
-    assert grade(task.problems[0].doc, "three words here", "stop").outcome == "correct"
-    assert grade(task.problems[1].doc, "lower case", "stop").outcome == "correct"
+    responses = ("three words here", "lower case")
+    cases = [(each.doc, said, "stop") for each, said in zip(task.problems, responses, strict=True)]
+    assert [verdict.outcome for verdict in grade(cases)] == ["correct"] * 2
 
 
 ROW = LAYOUTS["math500"][0]
@@ -258,9 +259,10 @@ def test_reference_data(reference_data, name, file, rows):
     ]
     assert len({problem.problem_id for problem in task.problems}) == rows
     if name != "ifeval":
-        grades = [
-            benchmark.grade(problem.doc, f"\\boxed{{{gold}}}", "stop").outcome
+        cases = [
+            (problem.doc, f"\\boxed{{{gold}}}", "stop")
             for problem, line in zip(task.problems, lines, strict=True)
             for gold in [line["answer"] if "answer" in line else line["final_answer"][0]]
         ]
+        grades = [verdict.outcome for verdict in benchmark.grade(cases)]
         assert grades == ["correct"] * rows

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fgrpo_bench.benchmarks import gpqa, registry
+from fgrpo_bench.benchmarks import gpqa
 from fgrpo_bench.benchmarks.registry import BENCHMARKS, GROUPS, resolve, task_names, tasks_folder
 from fgrpo_bench.errors import UserError
+from fgrpo_bench.grading.grader import Grader
 from fgrpo_bench.grading.outcomes import Verdict
+from fgrpo_bench.grading.pool import Pool
 from tests.benchmarks.layouts import LAYOUTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,6 +115,10 @@ def test_the_registry_is_light():
         ("olympiadbench", 0, r"\boxed{1}", "wrong"),
         ("olympiadbench", 1, r"\boxed{1,2}", "correct"),
         ("olympiadbench", 1, r"\boxed{1}", "wrong"),
+        ("olympiadbench", 1, r"\boxed{\{2, 1\}}", "correct"),
+        ("math500", 0, r"\boxed{0.5}", "correct"),
+        ("math500", 0, r"\boxed{\cos(\pi/3)}", "correct"),
+        ("math500", 0, r"\boxed{\cos(\pi/4)}", "wrong"),
         ("ifeval", 0, "three words here", "correct"),
         ("ifeval", 0, "two words", "wrong"),
         ("ifeval", 0, "no, three words", "wrong"),
@@ -121,10 +127,11 @@ def test_the_registry_is_light():
 )  # fmt: skip
 def test_verdicts(name, row, response, outcome):
     benchmark, doc = BENCHMARKS[name], LAYOUTS[name][row]
-    assert benchmark.grade(doc, response, "stop").outcome == outcome
+    whole, short = benchmark.grade([(doc, response, "stop"), (doc, response, "length")])
+    assert whole.outcome == outcome
     cut = {"correct": "correct", "no_answer": "truncated"}
     expected = cut.get(outcome, "truncated" if name == "ifeval" else "wrong")
-    assert benchmark.grade(doc, response, "length").outcome == expected
+    assert short.outcome == expected
 
 
 def test_the_choices_of_a_question_never_move_and_stand_everywhere():
@@ -138,11 +145,11 @@ def test_the_choices_of_a_question_never_move_and_stand_everywhere():
         (letter,) = (key for key, text in lines.items() if text == doc["Correct Answer"].strip())
         assert gpqa.right_letter(doc) == letter
         assert gpqa.prompt(dict(reversed(doc.items()))) == gpqa.prompt(doc)
-        grade = BENCHMARKS["gpqa_diamond"].grade
-        assert grade(doc, f"\\boxed{{({letter})}}", "stop") == Verdict("correct", letter)
-        others = [f"\\boxed{{{other}}}" for other in "ABCD" if other != letter]
-        assert {grade(doc, other, "stop").outcome for other in others} == {"wrong"}
-        assert grade(doc, "\\boxed{A or B}", "stop").outcome == "wrong"
+        said = [f"({letter})", *(other for other in "ABCD" if other != letter), "A or B"]
+        cases = [(doc, f"\\boxed{{{answer}}}", "stop") for answer in said]
+        right, *others = BENCHMARKS["gpqa_diamond"].grade(cases)
+        assert right == Verdict("correct", letter)
+        assert {other.outcome for other in others} == {"wrong"}
         letters.append(letter)
     assert set(letters) == set("ABCD")
     orders = [tuple(gpqa.order(f"question {i}")) for i in range(2400)]
@@ -152,28 +159,21 @@ def test_the_choices_of_a_question_never_move_and_stand_everywhere():
 
 
 def test_whatever_goes_wrong_in_a_grader_is_a_grader_error():
-    grade = BENCHMARKS["ifeval"].grade
     doc = {**LAYOUTS["ifeval"][0], "instruction_id_list": ["no:such", "punctuation:no_comma"]}
-    assert grade(doc, "text", "stop") == Verdict("grader_error", None)
-    assert BENCHMARKS["math500"].grade({}, r"\boxed{1}", "stop") == Verdict("grader_error", None)
+    assert BENCHMARKS["ifeval"].grade([(doc, "text", "stop")]) == [Verdict("grader_error", None)]
+    math = BENCHMARKS["math500"].grade
+    assert math([({}, r"\boxed{1}", "stop")]) == [Verdict("grader_error", None)]
 
 
-def test_missing_sentence_data_are_said_once(monkeypatch, caplog):
-    from lm_eval.tasks.ifeval import instructions_util
-
-    def missing():
-        raise LookupError("Resource punkt_tab not found.")
-
-    monkeypatch.setattr(instructions_util, "_get_sentence_tokenizer", missing)
-    registry.ifeval._advise.cache_clear()
-    doc = {
-        "key": 1, "prompt": "Two sentences.", "instruction_id_list": ["length_constraints:number_sentences"],
-        "kwargs": [{"relation": "at least", "num_sentences": 2}],
-    }  # fmt: skip
-    for _ in range(2):
-        verdict = BENCHMARKS["ifeval"].grade(doc, "One. Two.", "stop")
-        assert verdict == Verdict("grader_error", None)
-    assert caplog.text.count("nltk.downloader punkt_tab") == 1
+def test_golds_alone_are_enough_where_no_row_is_needed():
+    cases = [("025", r"\boxed{25}", "stop"), ("x+1", r"\boxed{1+x}", "stop"), ("2", "", "length")]
+    outcomes = [verdict.outcome for verdict in BENCHMARKS["aime24"].grade_texts(cases)]
+    assert outcomes == ["correct", "correct", "truncated"]
+    cases = [("(b)", r"\boxed{B}", "stop"), ("five", r"\boxed{B}", "stop")]
+    outcomes = [verdict.outcome for verdict in BENCHMARKS["gpqa_diamond"].grade_texts(cases)]
+    assert outcomes == ["correct", "grader_error"]
+    with pytest.raises(UserError, match="ifeval is judged by the row"):
+        BENCHMARKS["ifeval"].grade_texts([("", "", "stop")])
 
 
 def test_the_first_grade_asks_for_no_download():
@@ -183,15 +183,16 @@ def test_the_first_grade_asks_for_no_download():
         "socket.getaddrinfo = socket.create_connection = refuse\n"
         "from fgrpo_bench.benchmarks.registry import BENCHMARKS\n"
         "from tests.benchmarks.layouts import LAYOUTS\n"
-        "print(BENCHMARKS['ifeval'].grade(LAYOUTS['ifeval'][0], 'three words here', 'stop').outcome)"
+        "case = LAYOUTS['ifeval'][0], 'three words here', 'stop'\n"
+        "print(BENCHMARKS['ifeval'].grade([case])[0].outcome)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert (done.stdout, done.stderr) == ("correct\n", "")
 
 
-def test_a_missing_extra_is_no_verdict(monkeypatch):
-    registry.ifeval._checkers.cache_clear()
-    monkeypatch.setitem(sys.modules, "langdetect", None)
-    with pytest.raises(ModuleNotFoundError):
-        BENCHMARKS["ifeval"].grade(LAYOUTS["ifeval"][0], "text", "stop")
-    registry.ifeval._checkers.cache_clear()
+def test_a_missing_extra_is_no_verdict():
+    pool = Pool(1, graders={"math": "no_such_package.grader:meets"})
+    with pool, pytest.raises(ModuleNotFoundError) as caught:
+        case = {"answer": "x"}, r"\boxed{y}", "stop"
+        BENCHMARKS["math500"].grade([case], Grader(pool, None))
+    assert caught.value.name == "no_such_package"

@@ -9,15 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from fgrpo_bench.benchmarks.arith import generate
+from fgrpo_bench.benchmarks.benchmark import Benchmark
 from fgrpo_bench.benchmarks.problems import Problem, Task
 from fgrpo_bench.benchmarks.registry import BENCHMARKS
-from fgrpo_bench.errors import UserError
+from fgrpo_bench.errors import Failed, UserError
 from fgrpo_bench.grading.outcomes import Verdict
 from fgrpo_bench.rundir.directory import locked
 from fgrpo_bench.rundir.results import read_evaluation
 from fgrpo_bench.sampling.bench import ScriptedEngine
 from fgrpo_bench.sampling.engines.base import Completion
-from fgrpo_bench.sampling.evaluation import Wanted, evaluate
+from fgrpo_bench.sampling.evaluation import Wanted, evaluate, regrade
 from fgrpo_bench.sampling.plan import WHOLE, Shard
 from fgrpo_bench.stats.pass_at_k import pass_at_k
 
@@ -68,9 +69,9 @@ def test_counts_and_curves_against_a_plain_loop(tmp_path):
     results, arith, of = run(tmp_path), BENCHMARKS["arith"], task()
     docs = {problem.problem_id: problem.doc for problem in of.problems}
     found = samples(tmp_path)
-    verdicts = [
-        arith.grade(docs[row.problem_id], row.response, row.finish) for row in found.itertuples()
-    ]
+    verdicts = arith.grade(
+        [(docs[row.problem_id], row.response, row.finish) for row in found.itertuples()]
+    )
     outcomes = [verdict.outcome for verdict in verdicts]
     assert results.outcomes == {name: outcomes.count(name) for name in results.outcomes}
     assert {"correct", "wrong", "no_answer", "truncated"} <= set(outcomes)
@@ -279,7 +280,9 @@ def test_what_a_grader_failed_on_is_graded_again(tmp_path, monkeypatch):
     arith = BENCHMARKS["arith"]
     with monkeypatch.context() as patch:
         patch.setitem(BENCHMARKS, "arith", replace(arith, judge=broken))
-        assert run(tmp_path).outcomes["grader_error"] == 12 * 20
+        with pytest.raises(Failed, match="arith: the grader failed on 240 of 240 samples"):
+            run(tmp_path)
+        assert not (tmp_path / "results.json").exists()
     assert run(tmp_path, Stopping(0)).outcomes["grader_error"] == 0
 
 
@@ -292,19 +295,63 @@ def test_another_version_of_the_grader_grades_again(tmp_path, monkeypatch):
     assert results.outcomes["correct"] == 0
 
 
-def test_a_grader_that_fails_is_said_and_counts_as_no_success(tmp_path, monkeypatch):
+def failing(times: int) -> Benchmark:
+    """Arith with a grader that fails so many times, then never."""
+    arith, left = BENCHMARKS["arith"], list(range(times))
+
     def judge(doc, response, finish):
-        if response == " 1":
+        if left:
+            left.pop()
             raise ZeroDivisionError
         return arith.judge(doc, response, finish)
 
-    arith = BENCHMARKS["arith"]
-    monkeypatch.setitem(BENCHMARKS, "arith", replace(arith, judge=judge, grader="broken"))
+    return replace(arith, judge=judge, grader="broken")
+
+
+def test_a_grader_that_hardly_fails_is_said_and_counts_as_no_success(tmp_path, monkeypatch):
+    monkeypatch.setitem(BENCHMARKS, "arith", failing(1))
     said: list[str] = []
-    results = run(tmp_path, said=said)
-    errors = results.outcomes["grader_error"]
-    assert errors == (samples(tmp_path)["response"] == " 1").sum() > 0
-    assert any(f"grader failed on {errors} samples" in line for line in said)
+    results = run(tmp_path, wanted=wanted(84), said=said)  # 1008 samples
+    assert results.outcomes["grader_error"] == 1
+    assert any("grader failed on 1 of 1008 samples" in line for line in said)
+
+
+def test_a_grader_that_fails_on_more_than_a_thousandth_fails_the_run(tmp_path, monkeypatch):
+    run(tmp_path)
+    before = tree(tmp_path)
+    monkeypatch.setitem(BENCHMARKS, "arith", failing(2))
+    with pytest.raises(Failed, match="failed on 2 of 1008 samples, more than 0.1%"):
+        run(tmp_path, wanted=wanted(84))
+    assert not (tmp_path / "results.json").exists()
+    assert {name for name in before if name.startswith("samples/")} <= set(tree(tmp_path))
+    assert run(tmp_path, Stopping(0), wanted(84)).outcomes["grader_error"] == 0
+
+
+def test_regrading_takes_no_model_and_changes_nothing_but_the_verdicts(tmp_path, monkeypatch):
+    results, before = run(tmp_path), tree(tmp_path)
+    assert regrade(task(), tmp_path, "again", lambda *_: None, print) == results
+    assert tree(tmp_path) == before
+    strict = replace(BENCHMARKS["arith"], judge=lambda *_: Verdict("wrong", None))
+    monkeypatch.setitem(BENCHMARKS, "arith", strict)  # of the same version: grades come anew
+    again = regrade(task(), tmp_path, "again", lambda *_: None, print)
+    assert again.outcomes["wrong"] == 240
+    assert {k: v for k, v in before.items() if k[:7] == "samples"} == {
+        k: v for k, v in tree(tmp_path).items() if k[:7] == "samples"
+    }
+    regraded = json.loads((tmp_path / "manifest.json").read_text())["regraded"]
+    assert [each["command"] for each in regraded] == ["again", "again"]
+    assert "packages" in regraded[0]
+
+
+def test_what_cannot_be_regraded_is_refused(tmp_path):
+    with pytest.raises(UserError, match="is no evaluation"):
+        regrade(task(), tmp_path, "again", lambda *_: None, print)
+    run(tmp_path)
+    with pytest.raises(UserError, match="sampled with other prompts"):
+        regrade(task(prefix="x"), tmp_path, "again", lambda *_: None, print)
+    (tmp_path / "results.json").unlink()
+    with pytest.raises(UserError, match="not finished"):
+        regrade(task(), tmp_path, "again", lambda *_: None, print)
 
 
 def test_a_collapsed_model_is_a_warning(tmp_path):
