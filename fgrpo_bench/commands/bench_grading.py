@@ -46,12 +46,11 @@ def bench_grading(data: Path | None) -> tuple[dict[str, Any], str]:
     targets = _targets(results[OURS]) | _speed_targets(speed, hostile, leaks)
     print_grid(summary(results))
     print_targets(targets)
-    graders = {
-        name: BENCHMARKS[name].grader for name in dict.fromkeys(c.row.benchmark for c in cases)
-    }
+    graders = {name: BENCHMARKS[name].grader for name in {case.row.benchmark: 0 for case in cases}}
     notes = [
         *(f"{name}: graded by {grader}" for name, grader in graders.items()),
-        f"the other graders: at most {BESIDE} cases of each benchmark and kind, evenly spread",
+        f"the other graders: at most {BESIDE:,} cases of each benchmark and kind, evenly spread",
+        *(f"{name}: {one['measured']:.3g}, {_met(one)}" for name, one in targets.items()),
     ]
     result = {
         "threads": os.environ.get("OMP_NUM_THREADS", "unset"),
@@ -103,7 +102,9 @@ def _accuracy(cases: Sequence[Case], grade: Grade) -> dict[str, Accuracy]:
     few = thinned(cases, BESIDE)
     for name in BASELINES:
         say(f"{name}: {len(few):,} cases")
-        results[name] = measure(baseline(name), few, hidden)
+        results[name] = found = measure(baseline(name), few, hidden)
+        # right answers that others reject are many, and their counts say enough
+        found.failures = [failure for failure in found.failures if not failure.right]
     return results
 
 
@@ -130,3 +131,7 @@ def _speed_targets(
         targets["10,000 answers, zombies"] = target(leaks["zombies"], at_most=0)
         targets["10,000 answers, growth of memory"] = target(leaks["growth"], at_most=0.1)
     return targets
+
+
+def _met(one: Target) -> str:
+    return "met" if one["met"] else "missed"
