@@ -144,6 +144,10 @@ def _settle() -> None:
 def _checkers() -> Any:
     import nltk
 
+    with contextlib.suppress(ImportError):  # older versions of NLTK have no limit
+        from nltk import redos
+
+        redos.DEFAULT_TIMEOUT = None  # a verdict must not depend on the clock
     provide_punkt()
     # the checkers' import would download NLTK's data unasked, in every process that grades
     download, nltk.download = nltk.download, lambda *_: False
@@ -152,10 +156,6 @@ def _checkers() -> Any:
             from lm_eval.tasks.ifeval import instructions, utils
     finally:
         nltk.download = download
-    with contextlib.suppress(ImportError):  # versions of NLTK before it do not stop themselves
-        from nltk import redos
-
-        redos.DEFAULT_TIMEOUT = None  # a verdict must not depend on the clock
     instructions.logger.setLevel(logging.CRITICAL)  # it logs whole responses of no language
     return utils
 

@@ -1,6 +1,8 @@
 """Where what can be made again is kept between runs."""
 
+import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -29,7 +31,9 @@ def _wanted() -> Path:
 def temporary_folder() -> Path:
     """Return a private folder: the same in all processes of a user, or a new one if it is taken."""
     folder = Path(tempfile.gettempdir()) / f"fgrpo-bench-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
     about = folder.lstat()
-    ours = folder.is_dir() and about.st_uid == os.getuid() and not about.st_mode & 0o022
-    return folder if ours and not folder.is_symlink() else Path(tempfile.mkdtemp("fgrpo-bench"))
+    private = stat.S_ISDIR(about.st_mode) and not about.st_mode & 0o022
+    ours = private and about.st_uid == os.getuid()
+    return folder if ours else Path(tempfile.mkdtemp(prefix="fgrpo-bench-"))

@@ -207,6 +207,16 @@ def test_a_response_of_no_language_is_not_logged(caplog):
     assert "12" not in caplog.text
 
 
+def test_a_long_response_is_not_given_up_by_the_clock(monkeypatch):
+    from nltk import redos
+
+    monkeypatch.setattr(redos, "DEFAULT_TIMEOUT", 1e-6)
+    ifeval._checkers.cache_clear()
+    asked = {"capital_frequency": 2, "capital_relation": "at least"}
+    response = "A word, 'and' THE OTHER. " * 2000
+    assert ifeval.meets(gold(("change_case:capital_word_frequency", asked)), response)[0]
+
+
 @st.composite
 def _flags(draw):
     size = draw(st.integers(1, 4))

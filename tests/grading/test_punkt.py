@@ -140,3 +140,24 @@ def test_without_data_there_is_one_line_of_advice_and_no_verdict(without_package
     assert verdict == Verdict("grader_error", None)
     words = {**SENTENCES, "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
     assert BENCHMARKS["ifeval"].grade(words, "One. Two.", "stop") == Verdict("correct", "1/1")
+
+
+def test_without_data_nothing_is_downloaded_or_said_until_sentences_count():
+    code = (
+        "import json, socket, sys\n"
+        "def refuse(*_, **__): raise SystemExit('network')\n"
+        "socket.getaddrinfo = socket.create_connection = refuse\n"
+        "sys.modules['punkt'] = None\n"
+        "from fgrpo_bench.grading.ifeval import judge, meets\n"
+        "asked = judge(json.load(sys.stdin), 'One. Two.', 'stop')\n"
+        "print(meets(asked.gold, asked.answer)[1])"
+    )
+    words = {**SENTENCES, "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(words),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert (done.stdout, done.stderr) == ("1/1\n", "")

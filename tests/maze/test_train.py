@@ -118,7 +118,8 @@ def test_a_step_equals_the_plain_loop(cell, method):
     assert line["active"] == sum(0 < hits < N for hits in seen) / 6
     for a, b, c in zip(ours.parameters(), theirs.parameters(), before.parameters(), strict=True):
         assert (b - c).abs().max() > 1e-3
-        torch.testing.assert_close(a, b, rtol=0, atol=1e-6)
+        # where a gradient is as small as Adam's epsilon, its rounding shows: 4e-6 on one machine
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-5)
     assert training.totals["rollouts"] == 6 * N
     assert training.totals["correct"] == sum(seen)
     assert training.totals["tokens"] == line["tokens"]

@@ -44,13 +44,15 @@ def test_a_place_that_cannot_be_is_replaced_by_a_private_one(tmp_path, monkeypat
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize("taken", ["writable by all", "a link"])
+@pytest.mark.parametrize("taken", ["writable by all", "a link", "a file"])
 def test_a_private_folder_that_others_could_change_is_not_taken(tmp_path, monkeypatch, taken):
     unwritable(tmp_path, monkeypatch)
     folder = tmp_path / f"fgrpo-bench-{os.getuid()}"
     if taken == "a link":
         (tmp_path / "theirs").mkdir()
         folder.symlink_to(tmp_path / "theirs")
+    elif taken == "a file":
+        folder.touch(0o700)
     else:
         folder.mkdir()
         folder.chmod(0o777)
