@@ -154,10 +154,11 @@ def measure_leaks(ask: Ask, count: int = 10_000) -> dict[str, Any] | None:
     """
     if not Path("/proc/self/stat").exists():
         return None
-    gold, sizes = Gold.from_text(r"\frac{\sqrt{2}}{2}").to_json(), []
+    gold, sizes = Gold.from_text(r"\frac{x}{2}+\sqrt{y}").to_json(), []
     for part in range(5):
         numbers = range(part * count // 5, (part + 1) * count // 5)
-        ask([Question("math", gold, rf"\frac{{{number}\sqrt{{2}}}}{{3}}") for number in numbers])
+        texts = [rf"\frac{{{number}x}}{{3}}+\sqrt{{y+{number}}}" for number in numbers]
+        ask([Question("math", gold, text) for text in texts])
         sizes.append(sum(size for _, size in _family()))
     family = _family()
     return {
