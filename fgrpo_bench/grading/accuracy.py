@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from fgrpo_bench.grading.cases import Case, Grader
+from fgrpo_bench.grading.cases import Case, Grade
 from fgrpo_bench.grading.outcomes import Outcome
 
 Side: TypeAlias = Literal["rejects", "accepts"]
@@ -65,16 +65,16 @@ class Accuracy:
         return asdict(self)
 
 
-def measure(grader: Grader, cases: Sequence[Case], hidden: frozenset[str]) -> Accuracy:
+def measure(grade: Grade, cases: Sequence[Case], hidden: frozenset[str]) -> Accuracy:
     """Grade cases and count the failures.
 
     Args:
-        grader: gives an outcome for each case.
+        grade: gives an outcome for each case.
         cases: what to grade.
         hidden: benchmarks whose texts may not be listed.
     """
     found = Accuracy()
-    for case, outcome in zip(cases, grader(cases), strict=True):
+    for case, outcome in zip(cases, grade(cases), strict=True):
         kinds = found.counts.setdefault(case.row.group, {})
         count = kinds.setdefault(case.kind, Count(case.right))
         failed = (outcome == "correct") != case.right

@@ -1,11 +1,12 @@
 """What was measured about graders of mathematics: tables, and every failure of ours by row."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from fgrpo_bench.grading.accuracy import Accuracy, Failure, Side
 from fgrpo_bench.report.grids import Grid, markdown_table
 
-LONGEST = 300
+LONGEST: Final = 300
 
 
 def summary(results: Mapping[str, Accuracy]) -> Grid:
@@ -41,11 +42,13 @@ def render(results: Mapping[str, Accuracy], ours: str, notes: Sequence[str]) -> 
         ours: the grader whose failures are listed.
         notes: lines about what was measured.
     """
-    parts = ["# Accuracy of the mathematics grader", "\n".join(f"- {note}" for note in notes)]
     grids = [summary(results), *(by_kind(results, name) for name in results[ours].counts)]
-    for grid in grids:
-        parts.append(f"## {grid.title.capitalize()}\n\n{_table(grid)}")
-    parts.append("\n\n".join(_failures(results[ours])))
+    parts = [
+        "# Accuracy of the mathematics grader",
+        "\n".join(f"- {note}" for note in notes),
+        *(f"## {grid.title.capitalize()}\n\n{_table(grid)}" for grid in grids),
+        *_failures(results[ours]),
+    ]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from fgrpo_bench.grading.cases import Case, Grader
+from fgrpo_bench.grading.cases import Case, Grade
 from fgrpo_bench.grading.outcomes import Outcome
 
 Pair: TypeAlias = tuple[str, str]
@@ -46,7 +46,7 @@ BASELINES: Final[dict[str, Judge]] = {
 }
 
 
-def baseline(name: str) -> Grader:
+def baseline(name: str) -> Grade:
     """Return one of the baselines as a grader under test."""
 
     def grade(cases: Sequence[Case]) -> list[Outcome]:

@@ -38,7 +38,7 @@ class Case(NamedTuple):
         return rf"So the answer is \boxed{{{self.answer}}}."
 
 
-Grader: TypeAlias = Callable[[Sequence[Case]], list[Outcome]]
+Grade: TypeAlias = Callable[[Sequence[Case]], list[Outcome]]
 
 
 def cases_of(rows: Sequence[Row]) -> list[Case]:

@@ -7,19 +7,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from fgrpo_bench.grading.cases import Case, Grader
+from fgrpo_bench.grading.cases import Case, Grade
 from fgrpo_bench.grading.gold_rows import Row, notation_rows
 from fgrpo_bench.grading.mathematics.golds import Gold
-from fgrpo_bench.grading.outcomes import Question, Reply
+from fgrpo_bench.grading.outcomes import Outcome, Question, Reply
 
 Ask: TypeAlias = Callable[[Sequence[Question]], list[Reply]]
 
 PROBLEMS, SAMPLES = 30, 1024
 BESIDE: Final = 64  # samples of each problem for one call per sample; the rest cost the same
 RIGHT: Final = 0.3  # share of right answers
-TAIL: Final = (
-    160  # wrong answers, of which 1,024 samples with this tail show about 84 with the right
-)
+# wrong integers; with the junk, 1,024 samples of this tail show about 84 different answers
+TAIL: Final = 102
 JUNK: Final = (r"\text{none}", "x", r"\frac{1}{2}", r"2\sqrt{3}", "0.5", "n+1", "", "(1, 2)")
 
 
@@ -33,9 +32,8 @@ def answers(row: Row, count: int) -> list[Case]:
         texts.insert((place + 1) * TAIL // len(JUNK), junk)
     weights = [1 / (rank + 2) ** 1.4 for rank in range(len(texts))]
     scale = (1 - RIGHT) / sum(weights)
-    chosen = draw.choices(
-        [str(right), *texts], [RIGHT, *(weight * scale for weight in weights)], k=count
-    )
+    shares = [RIGHT, *(weight * scale for weight in weights)]
+    chosen = draw.choices([str(right), *texts], shares, k=count)
     return [Case(row, text == str(right), "sampled", text) for text in chosen]
 
 
@@ -45,17 +43,17 @@ def sampled(problems: int = PROBLEMS, samples: int = SAMPLES) -> list[list[Case]
     return [answers(rows[index * 1000 // problems], samples) for index in range(problems)]
 
 
-def measure_speed(grader: Grader, say: Callable[[str], None]) -> dict[str, Any]:
+def measure_speed(grade: Grade, say: Callable[[str], None]) -> dict[str, Any]:
     """Measure grading samples by the grader and by one math-verify call for each, in one run.
 
     The latter is measured on the first samples of each problem and scaled: it has no memory, so
     that a sample costs the same wherever it stands. The gold is parsed once per problem there.
     """
     problems = sampled()
-    grader([problems[0][0]])  # the first one pays for imports and processes
+    grade([problems[0][0]])  # the first one pays for imports and processes
     _one_call_each(problems[0][:1])
     begun = time.perf_counter()
-    outcomes = [grader(cases) for cases in problems]
+    outcomes = [grade(cases) for cases in problems]
     ours = time.perf_counter() - begun
     say(f"{PROBLEMS} problems x {SAMPLES:,} samples: {ours:.1f} s")
     begun = time.perf_counter()
@@ -63,11 +61,6 @@ def measure_speed(grader: Grader, say: Callable[[str], None]) -> dict[str, Any]:
         _one_call_each(cases[:BESIDE])
     beside = (time.perf_counter() - begun) * SAMPLES / BESIDE
     say(f"one math-verify call for each: {beside:.0f} s, from {BESIDE} samples of each problem")
-    found = [
-        (outcome == "correct") == case.right
-        for pair in zip(outcomes, problems, strict=True)
-        for outcome, case in zip(*pair, strict=True)
-    ]
     return {
         "problems": PROBLEMS,
         "samples": SAMPLES,
@@ -76,8 +69,13 @@ def measure_speed(grader: Grader, say: Callable[[str], None]) -> dict[str, Any]:
         "beside_seconds": beside,
         "beside_measured_samples": BESIDE,
         "ratio": beside / ours,
-        "misgraded": found.count(False),
+        "misgraded": sum(map(_misgraded, problems, outcomes)),
     }
+
+
+def _misgraded(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> int:
+    pairs = zip(cases, outcomes, strict=True)
+    return sum((outcome == "correct") != case.right for case, outcome in pairs)
 
 
 def _one_call_each(cases: Sequence[Case]) -> None:
@@ -103,9 +101,19 @@ def hostile() -> list[str]:
             f"1\x00{size}",
             f"\ud800{size}",
             rf"\frac{{1}}{{10^{{10^{{{8 + size}}}}}}}",
-            r"\sum_{k=1}^{10^{9}} " * (size + 1) + "k!",
+            _determinant(8 + size) if size % 2 else _integral(5 + size),
         ]
     return found
+
+
+def _determinant(size: int) -> str:
+    rows = ["&".join(f"x_{{{row}{column}}}" for column in range(size)) for row in range(size)]
+    matrix = r"\\".join(rows)
+    return rf"\det\begin{{pmatrix}}{matrix}\end{{pmatrix}}"
+
+
+def _integral(power: int) -> str:
+    return rf"\int_0^{{\infty}} \frac{{\sin(x^2) e^{{-x}}}}{{1+x^{{{power}}}}} dx"
 
 
 def measure_hostile(ask: Ask, workers: int, limit: float) -> dict[str, Any]:
@@ -116,7 +124,7 @@ def measure_hostile(ask: Ask, workers: int, limit: float) -> dict[str, Any]:
         workers: processes of the pool.
         limit: seconds that a question may cost.
     """
-    texts, gold = hostile(), Gold(("5",)).to_json()
+    texts, gold = hostile(), Gold.from_text("5").to_json()
     _alive(ask)
     begun = time.perf_counter()
     replies = ask([Question("math", gold, text) for text in texts])
@@ -135,7 +143,7 @@ def measure_hostile(ask: Ask, workers: int, limit: float) -> dict[str, Any]:
 
 
 def _alive(ask: Ask) -> bool:
-    (reply,) = ask([Question("math", Gold(("5",)).to_json(), "5.0")])
+    (reply,) = ask([Question("math", Gold.from_text("5").to_json(), "5.0")])
     return reply.status == "done" and reply.right
 
 
@@ -146,10 +154,11 @@ def measure_leaks(ask: Ask, count: int = 10_000) -> dict[str, Any] | None:
     """
     if not Path("/proc/self/stat").exists():
         return None
-    gold, sizes = Gold((r"\frac{1}{2}",)).to_json(), []
+    gold, sizes = Gold.from_text(r"\frac{x}{2}+\sqrt{y}").to_json(), []
     for part in range(5):
         numbers = range(part * count // 5, (part + 1) * count // 5)
-        ask([Question("math", gold, rf"\frac{{{number}}}{{3}}") for number in numbers])
+        texts = [rf"\frac{{{number}x}}{{3}}+\sqrt{{y+{number}}}" for number in numbers]
+        ask([Question("math", gold, text) for text in texts])
         sizes.append(sum(size for _, size in _family()))
     family = _family()
     return {

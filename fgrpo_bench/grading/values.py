@@ -23,6 +23,7 @@ _NAMED: Final = re.compile(r"\s*(?:[A-Za-z](?:_\{[^{}]*\})?|\\angle[^=]*)\s*=(.*
 _FUNCTION: Final = re.compile(r"\s*[A-Za-z]\s*\(\s*([A-Za-z])\s*\)\s*=(.*)", re.DOTALL)
 _BASED: Final = re.compile(r"(\d+)_\{?(\d)\}?")
 _WORDS: Final = re.compile(r"\\(?:text|mbox|mathrm)\s*|[\s{}()$]")
+_WORD: Final = re.compile(r"\\text\s*\{([^{}]*)\}")
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", r"\lfloor": r"\rfloor", r"\lceil": r"\rceil"}
 _TOLERANCE: Final = 1e-9
 _LARGEST_FACTORIAL: Final = 170
@@ -42,7 +43,7 @@ _FAULTS: Final = (ValueError, ZeroDivisionError, OverflowError, IndexError, Recu
 def same(one: tuple[str, ...], other: tuple[str, ...]) -> bool | None:
     r"""Return whether two answers have the same value, in any order; None if that is not clear.
 
-    >>> same((r"\frac{1}{2}",), ("0.50",)), same(("1", "2"), ("2", "3")), same(("east",), ("7",))
+    >>> same((r"\frac{1}{2}",), ("0.50",)), same(("1", "2"), ("2", "3")), same((r"1\pm i",), ("7",))
     (True, False, None)
     """
     left, right = [element(part) for part in one], [element(part) for part in other]
@@ -81,6 +82,8 @@ def element(text: str) -> Element:
     ((3+0j), True, ('(]', ((1+0j), (2+0j))))
     """
     text = _IGNORED.sub(" ", text).strip()
+    if word := _WORD.fullmatch(text):
+        text = word[1]  # its letters are variables then
     if function := _FUNCTION.fullmatch(text):
         name = function[1]
         text = re.sub(rf"(?<![A-Za-z\\]){name}(?![A-Za-z])", "x", function[2])

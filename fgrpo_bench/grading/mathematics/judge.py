@@ -1,5 +1,7 @@
 r"""Judge a response by the mathematics in its last box, for rewards and evaluation alike."""
 
+from functools import lru_cache
+
 from fgrpo_bench.grading.boxed import last_boxed
 from fgrpo_bench.grading.mathematics.compare import LONGEST, decide
 from fgrpo_bench.grading.mathematics.golds import Gold
@@ -27,6 +29,12 @@ def judge(gold: Gold, response: str, finish: Finish) -> Verdict | Question:
     box = last_boxed(response)
     if box is None or not box.strip():
         return Verdict("truncated" if finish == "length" else "no_answer", None)
+    # one that is too long to be read is not worth keeping either
+    return (_judged.__wrapped__ if len(box) > LONGEST else _judged)(gold, box)
+
+
+@lru_cache(maxsize=1 << 14)  # of many samples of a problem most give the same few answers
+def _judged(gold: Gold, box: str) -> Verdict | Question:
     right = decide(gold, box)
     if right is None:
         return Question("math", gold.to_json(), tidy(box))
