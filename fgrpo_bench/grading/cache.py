@@ -71,7 +71,7 @@ class VerdictCache:
     def put(self, replies: Mapping[bytes, Reply]) -> None:
         """Keep what was decided; late and failed replies are not, as they may not come again."""
         rows = [
-            (name, reply.status, reply.right, reply.detail and _bytes(reply.detail))
+            (name, reply.status, reply.right, _bytes(reply.detail))
             for name, reply in replies.items()
             if reply.status in ("done", "exhausted")
         ]
@@ -115,8 +115,9 @@ class _Unusable(Exception):
     """The file was found unusable before."""
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def _bytes(text: str | None) -> bytes | None:
+    """Encode any text, which SQLite's own type does not take."""
+    return None if text is None else text.encode("utf-8", "surrogatepass")
 
 
 def _owner(database: sqlite3.Connection) -> int:

@@ -1,9 +1,12 @@
 """Graders that do what text may drive real ones to; ``gold`` says what."""
 
+import contextlib
 import json
 import os
 import sys
 import time
+from collections import deque
+from itertools import repeat
 from pathlib import Path
 
 
@@ -29,7 +32,17 @@ def spin(answer):
 
 
 def power(answer):
-    return 3 ** (10**9) > 0, None  # one call, which holds the interpreter
+    return 3 ** (10**9) > 0, None  # one call, which looks for signals now and then
+
+
+def drain(answer):
+    deque(repeat(0), maxlen=0)  # one call that does not even look for signals
+
+
+def hang(answer):
+    with open(answer, "a") as file:
+        file.write(f"{os.getpid()}\n")
+    time.sleep(600)
 
 
 def sleep(answer):
@@ -76,14 +89,12 @@ def swallow_once(answer):
 
 def swallow_all(answer):
     while True:
-        try:
+        with contextlib.suppress(BaseException):
             spin(answer)
-        except BaseException:
-            pass
 
 
 def chatter(answer):
-    print("[\"done\", true, null, \"\", 0]\n\ud800")
+    print('["done", true, null, "", 0]\n\ud800')
     sys.stdout.flush()
     os.write(1, b'["done", false, "torn')
     sys.stderr.write("words\n")
@@ -122,7 +133,7 @@ HELD: list[bytearray] = []
 DEEDS = {
     deed.__name__: deed
     for deed in (
-        equal, echo, fingerprint, spin, power, sleep, hoard, leave, stop, leave_once, swallow,
-        swallow_once, swallow_all, chatter, recurse, fail, fail_unprintably, where, grow,
+        equal, echo, fingerprint, spin, power, drain, hang, sleep, hoard, leave, stop, leave_once,
+        swallow, swallow_once, swallow_all, chatter, recurse, fail, fail_unprintably, where, grow,
     )
 }  # fmt: skip
