@@ -1,139 +1,134 @@
-"""Verdicts that outlive the process: what was decided once is not computed again.
-
-Only hashes of gold answers and answers are kept, no texts: some of them may not be passed on.
-"""
+"""Decisions of graders that outlast a command, without the texts they are about."""
 
 import contextlib
-import json
+import hashlib
 import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2b
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from fgrpo_bench.errors import shown
+from fgrpo_bench.errors import quoted, shown
 from fgrpo_bench.grading.outcomes import Question, Reply
-from fgrpo_bench.rundir.cache_folder import cache_folder
 
-_LASTING: Final = ("done", "exhausted")  # what would come out the same on any day
-_TOGETHER: Final = 500  # keys of one query
-_WAIT: Final = 30.0  # seconds for another process to finish writing
-_TABLE: Final = (
-    "CREATE TABLE IF NOT EXISTS verdicts "
-    "(key BLOB PRIMARY KEY, status TEXT NOT NULL, right INTEGER NOT NULL, detail TEXT)"
-    "WITHOUT ROWID"
+OURS: Final = 0x46475631  # SQLite's application id: "FGV1", the layout's version with it
+PATIENCE: Final = 30.0  # seconds to wait for another process that writes
+AT_ONCE: Final = 500  # keys in one query; old SQLite takes 999
+LAYOUT: Final = (
+    "CREATE TABLE verdicts (key BLOB PRIMARY KEY CHECK (length(key) = 16),"
+    " status TEXT NOT NULL CHECK (status IN ('done', 'exhausted')),"
+    " correct INTEGER NOT NULL CHECK (correct IN (0, 1)), detail BLOB) WITHOUT ROWID"
 )
 
 
-def key_of(question: Question, version: str) -> bytes:
-    """Return the hash that identifies a decision.
+def default_path() -> Path:
+    """Return where the cache of this user lies, from FGRPO_BENCH_CACHE or XDG_CACHE_HOME."""
+    place = os.environ.get("FGRPO_BENCH_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(place or Path(home) / "fgrpo-bench") / "verdicts.sqlite"
 
-    Args:
-        question: what was asked.
-        version: of everything that decides it.
-    """
-    parts = [question.kind, question.gold, question.answer, version]
-    return blake2b(json.dumps(parts).encode(), digest_size=16).digest()
+
+def key(question: Question, version: str) -> bytes:
+    """Return 16 bytes that stand for a question to a version of its grader."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (question.kind, question.gold, question.answer, version):
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.digest()
 
 
 class VerdictCache:
-    """A file of decisions, shared by processes and threads; without it all goes on, slower."""
+    """Replies by key in an SQLite file that threads and processes share.
+
+    A file that cannot be used is left alone, with one warning, and nothing is kept.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Open the file, or begin it.
+        """Open nothing yet.
 
         Args:
-            path: of the file; what is no such file is set aside.
+            path: of the file, made with its folders when it is needed.
         """
-        self._path, self._lock = path, threading.Lock()
-        self._base: sqlite3.Connection | None = None
-        self._owner = 0
-        self._broken = False
+        self._path = path
+        self._usable = True
+        self._lock = threading.Lock()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
-        """Return the decisions that are known."""
-        known: dict[bytes, Reply] = {}
-        with self._open() as base:
-            if base is None:
-                return known
-            for batch in _batches(keys):
-                marks = ",".join("?" * len(batch))
-                query = f"SELECT key, status, right, detail FROM verdicts WHERE key IN ({marks})"
-                for key, status, right, detail in base.execute(query, batch):
-                    known[key] = Reply(status, bool(right), detail)
-        return known
+        """Return the replies that are known, by key."""
+        found: dict[bytes, Reply] = {}
+        with self._tolerant(), self._open() as database:
+            for start in range(0, len(keys), AT_ONCE):
+                some = keys[start : start + AT_ONCE]
+                marks = ",".join("?" * len(some))
+                query = f"SELECT key, status, correct, detail FROM verdicts WHERE key IN ({marks})"
+                for name, status, correct, detail in database.execute(query, some):
+                    text = None if detail is None else detail.decode("utf-8", "surrogatepass")
+                    found[name] = Reply(status, bool(correct), text)
+        return found
 
-    def put(self, replies: Iterable[tuple[bytes, Reply]]) -> None:
-        """Keep decisions; a reply that another day may change is not kept."""
+    def put(self, replies: Mapping[bytes, Reply]) -> None:
+        """Keep what was decided; late and failed replies are not, as they may not come again."""
         rows = [
-            (key, reply.status, reply.right, reply.detail)
-            for key, reply in replies
-            if reply.status in _LASTING
+            (name, reply.status, reply.right, _bytes(reply.detail))
+            for name, reply in replies.items()
+            if reply.status in ("done", "exhausted")
         ]
-        with self._open() as base:
-            if base is not None and rows:
-                base.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?)", rows)
-                base.commit()
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            if self._base is not None and self._owner == os.getpid():
-                self._base.close()
-            self._base = None
+        with self._tolerant(), self._open() as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?)", rows)
+            database.execute("COMMIT")
 
     @contextlib.contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection | None]:
-        """Give the connection of this process, or None; a fault of the file ends its use."""
-        with self._lock:
-            try:
-                if self._base is None or self._owner != os.getpid():
-                    self._base = None if self._broken else self._connected()
-                    self._owner = os.getpid()
-                yield self._base
-            except (sqlite3.Error, OSError) as error:
-                self._broken, self._base = True, None
+    def _tolerant(self) -> Iterator[None]:
+        """Let no fault of the file out; the first one is told and ends its use."""
+        try:
+            yield
+        except _Unusable:
+            pass
+        except (sqlite3.Error, OSError, ValueError) as error:
+            with self._lock:
+                first, self._usable = self._usable, False
+            if first:
                 logging.getLogger(__name__).warning(
-                    "%s: verdicts are not kept (%s)", shown(self._path), error
+                    "verdicts are not kept: %s: %s", shown(self._path), quoted(str(error))
                 )
 
-    def _connected(self) -> sqlite3.Connection:
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Connect for one batch; a lasting connection would tie us to a thread and a process.
+
+        The journal is SQLite's plain one: its faster one breaks on the network disks of clusters.
+        """
+        if not self._usable:
+            raise _Unusable
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            return _connect(self._path)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):  # locked, or not to be written
-                raise
-            os.replace(self._path, self._path.with_suffix(".damaged"))
-            logging.getLogger(__name__).warning(
-                "%s is damaged: set aside as .damaged, and begun anew", shown(self._path)
-            )
-            return _connect(self._path)
+        connection = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None)
+        with contextlib.closing(connection) as database:
+            if _owner(database) != OURS:
+                _lay_out(database)
+            yield database
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    base = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False)
-    try:
-        base.execute("PRAGMA journal_mode=WAL")
-        base.execute("PRAGMA synchronous=NORMAL")
-        base.execute(_TABLE)
-        base.commit()
-    except BaseException:
-        base.close()
-        raise
-    return base
+class _Unusable(Exception):
+    """The file was found unusable before."""
 
 
-def _batches(keys: Sequence[bytes]) -> Iterator[list[bytes]]:
-    left = iter(keys)
-    while batch := list(islice(left, _TOGETHER)):
-        yield batch
+def _bytes(text: str | None) -> bytes | None:
+    """Encode any text, which SQLite's own type does not take."""
+    return None if text is None else text.encode("utf-8", "surrogatepass")
 
 
-def default_path() -> Path:
-    """Return where verdicts are kept."""
-    return cache_folder() / "verdicts.sqlite"
+def _owner(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA application_id").fetchone()[0])
+
+
+def _lay_out(database: sqlite3.Connection) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    if _owner(database) != OURS:  # another process may have been faster
+        if database.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
+            raise sqlite3.DatabaseError("the file belongs to another program")
+        database.execute(LAYOUT)
+        database.execute(f"PRAGMA application_id = {OURS}")
+    database.execute("COMMIT")

@@ -1,103 +1,114 @@
-"""From questions to verdicts: each asked once, and only if nobody has decided it before."""
+"""From questions to verdicts: each is asked once, and what was decided before is not asked."""
 
-import atexit
 import logging
-import os
-import threading
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from fgrpo_bench.grading.cache import VerdictCache, default_path, key_of
-from fgrpo_bench.grading.outcomes import Question, Reply, Verdict
+from fgrpo_bench.grading.cache import VerdictCache, default_path, key
+from fgrpo_bench.grading.outcomes import Outcome, Question, Reply, Verdict
 from fgrpo_bench.grading.pool import Pool, shared
 
-_EVERY: Final = 200  # decisions after which they are put down: a kill loses few
-# whose versions decide a verdict beside our own
-_DECIDING: Final[dict[str, tuple[str, ...]]] = {
-    "math": ("math-verify", "latex2sympy2-extended", "sympy"),
-    "ifeval": ("lm-eval", "langdetect", "nltk"),
-}
+KEEP_EVERY: Final = 2.0  # seconds of decisions that a kill may lose
 
 
 class Grader:
-    """Settles questions with a pool of workers and a cache of verdicts; any thread may use it."""
+    """Settles questions with a pool's workers and a cache; threads may share it."""
 
     def __init__(self, pool: Pool, cache: VerdictCache | None) -> None:
-        self._pool, self._cache = pool, cache
-        self._told: set[str] = set()
-
-    def settle(self, questions: Sequence[Question], grader: str) -> list[Verdict]:
-        """Return the verdicts, in the order of the questions.
+        """Take what it works with.
 
         Args:
-            questions: equal ones, but for the outcome of a miss, are asked once.
-            grader: name and version of the grader, part of what decides a verdict.
+            pool: where questions are asked.
+            cache: where decisions are kept, None for nowhere.
+        """
+        self._pool, self._cache = pool, cache
+
+    def settle(
+        self,
+        questions: Sequence[Question],
+        version: str,
+        on_settled: Callable[[int], None] = lambda count: None,
+    ) -> list[Verdict]:
+        """Return the verdicts on questions, in their order.
+
+        Args:
+            questions: equal ones are asked once.
+            version: of the graders; decisions of another version do not count.
+            on_settled: called in this thread with how many more questions are settled.
 
         Raises:
-            ModuleNotFoundError: a grader needs a package that is not installed.
+            OSError: the system gives no more processes or files.
+            RuntimeError: the pool is closed.
         """
-        keys = [key_of(each, f"{grader} {_versions(each.kind)}") for each in questions]
-        once = dict(zip(keys, questions, strict=True))
-        known = self._cache.get(list(once)) if self._cache else {}
-        asked = [key for key in once if key not in known]
-        fresh: list[tuple[bytes, Reply]] = []
-
-        def keep(place: int, reply: Reply) -> None:
-            fresh.append((asked[place], reply))
-            if len(fresh) >= _EVERY:
-                self._put(fresh)
-
-        try:
-            replies = self._pool.ask([once[key] for key in asked], keep)
-        finally:
-            self._put(fresh)
-        known |= zip(asked, replies, strict=True)
+        keys = [key(question, version) for question in questions]
+        shares = Counter(keys)
+        replies = self._cache.get(list(shares)) if self._cache else {}
+        if replies:
+            on_settled(sum(shares[name] for name in replies))
+        asked = {
+            name: question
+            for name, question in zip(keys, questions, strict=True)
+            if name not in replies
+        }
+        if asked:
+            self._ask(asked, replies, lambda name: on_settled(shares[name]))
         return [
-            self._verdict(known[key], each, grader)
-            for key, each in zip(keys, questions, strict=True)
+            _verdict(question, replies[name])
+            for name, question in zip(keys, questions, strict=True)
         ]
 
-    def _put(self, fresh: list[tuple[bytes, Reply]]) -> None:
-        if self._cache:
+    def _ask(
+        self,
+        asked: dict[bytes, Question],
+        replies: dict[bytes, Reply],
+        on_reply: Callable[[bytes], None],
+    ) -> None:
+        """Add the replies of the pool, and keep them time and again."""
+        names = list(asked)
+        fresh: dict[bytes, Reply] = {}
+        kept_at = time.monotonic()
+
+        def receive(index: int, reply: Reply) -> None:
+            nonlocal kept_at
+            name = names[index]
+            fresh[name] = replies[name] = reply
+            if reply.status != "done":
+                _log(asked[name], reply)
+            if time.monotonic() - kept_at > KEEP_EVERY:
+                self._keep(fresh)
+                kept_at = time.monotonic()
+            on_reply(name)
+
+        try:
+            self._pool.ask(list(asked.values()), receive)
+        finally:
+            self._keep(fresh)
+
+    def _keep(self, fresh: dict[bytes, Reply]) -> None:
+        if self._cache and fresh:
             self._cache.put(fresh)
         fresh.clear()
 
-    def _verdict(self, reply: Reply, question: Question, grader: str) -> Verdict:
-        # a whole response is no answer that one could count
-        own = question.answer if question.kind == "math" else None
-        answer = own if reply.detail is None else reply.detail
-        if reply.status == "done":
-            return Verdict("correct" if reply.right else question.miss, answer)
-        reason = reply.reason or "an answer used up its time or memory"
-        if reason not in self._told:
-            self._told.add(reason)
-            logging.getLogger(__name__).warning("%s: %s", grader, reason)
-        return Verdict("grader_error", answer)
-
 
 @cache
-def _versions(kind: str) -> str:
-    found = []
-    for name in _DECIDING[kind]:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:  # the worker will say so
-            continue
-    return ", ".join(found)
-
-
-_grader: tuple[int, Grader] | None = None
-_making = threading.Lock()
-
-
 def shared_grader() -> Grader:
-    """Return the grader of this process, with the verdicts of all sessions."""
-    global _grader
-    with _making:
-        if _grader is None or _grader[0] != os.getpid():
-            cache = VerdictCache(default_path())
-            atexit.register(cache.close)
-            _grader = os.getpid(), Grader(shared(), cache)
-        return _grader[1]
+    """Return the grader of this process, with this user's cache."""
+    return Grader(shared(), VerdictCache(default_path()))
+
+
+def _verdict(question: Question, reply: Reply) -> Verdict:
+    outcome: Outcome = "grader_error"
+    if reply.status == "done":
+        outcome = "correct" if reply.right else question.miss
+    # What IFEval is asked about is a whole response, not an answer found in one.
+    answer = question.answer if question.kind == "math" else None
+    return Verdict(outcome, reply.detail or answer)
+
+
+def _log(question: Question, reply: Reply) -> None:
+    logging.getLogger(__name__).debug(
+        "grader %s: %s%s", question.kind, reply.status, reply.reason and f", {reply.reason}"
+    )
