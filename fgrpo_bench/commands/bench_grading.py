@@ -11,16 +11,16 @@ from fgrpo_bench.benchmarks.registry import BENCHMARKS
 from fgrpo_bench.commands.bench_stats import Target, print_targets, target
 from fgrpo_bench.commands.progress import say
 from fgrpo_bench.errors import UserError, shown
-from fgrpo_bench.grading.accuracy import GOLD, Accuracy, measure
-from fgrpo_bench.grading.accuracy_report import render, summary
-from fgrpo_bench.grading.baselines import BASELINES, baseline
-from fgrpo_bench.grading.cases import Case, Grade, cases_of, thinned
-from fgrpo_bench.grading.gold_rows import FILES, find_rows, notation_rows
 from fgrpo_bench.grading.grader import Grader
 from fgrpo_bench.grading.limits import Limits
+from fgrpo_bench.grading.measure.accuracy import GOLD, Accuracy, measure
+from fgrpo_bench.grading.measure.baselines import BASELINES, baseline
+from fgrpo_bench.grading.measure.cases import Case, Grade, cases_of, thinned
+from fgrpo_bench.grading.measure.gold_rows import FILES, find_rows, notation_rows
+from fgrpo_bench.grading.measure.report import render, summary
+from fgrpo_bench.grading.measure.speed import measure_hostile, measure_leaks, measure_speed
 from fgrpo_bench.grading.outcomes import Outcome
 from fgrpo_bench.grading.pool import Pool
-from fgrpo_bench.grading.speed import measure_hostile, measure_leaks, measure_speed
 from fgrpo_bench.report.grids import print_grid
 
 BESIDE: Final = 1000  # cases of each benchmark and kind that the other graders are measured on

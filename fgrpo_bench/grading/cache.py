@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import logging
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Final
 
 from fgrpo_bench.errors import quoted, shown
 from fgrpo_bench.grading.outcomes import Question, Reply
+from fgrpo_bench.rundir.cache_folder import cache_folder
 
 OURS: Final = 0x46475631  # SQLite's application id: "FGV1", the layout's version with it
 PATIENCE: Final = 30.0  # seconds to wait for another process that writes
@@ -24,10 +24,8 @@ LAYOUT: Final = (
 
 
 def default_path() -> Path:
-    """Return where the cache of this user lies, from FGRPO_BENCH_CACHE or XDG_CACHE_HOME."""
-    place = os.environ.get("FGRPO_BENCH_CACHE")
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(place or Path(home) / "fgrpo-bench") / "verdicts.sqlite"
+    """Return where the cache of this user lies."""
+    return cache_folder() / "verdicts.sqlite"
 
 
 def key(question: Question, version: str) -> bytes:

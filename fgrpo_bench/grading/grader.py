@@ -1,10 +1,12 @@
 """From questions to verdicts: each is asked once, and what was decided before is not asked."""
 
 import logging
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from fgrpo_bench.grading.cache import VerdictCache, default_path, key
@@ -12,6 +14,11 @@ from fgrpo_bench.grading.outcomes import Outcome, Question, Reply, Verdict
 from fgrpo_bench.grading.pool import Pool, shared
 
 KEEP_EVERY: Final = 2.0  # seconds of decisions that a kill may lose
+# whose versions decide a verdict beside the grader's own
+DECIDING: Final[dict[str, tuple[str, ...]]] = {
+    "math": ("math-verify", "latex2sympy2-extended", "sympy"),
+    "ifeval": ("lm-eval", "langdetect", "nltk"),
+}
 
 
 class Grader:
@@ -29,21 +36,23 @@ class Grader:
     def settle(
         self,
         questions: Sequence[Question],
-        version: str,
+        grader: str,
         on_settled: Callable[[int], None] = lambda count: None,
     ) -> list[Verdict]:
         """Return the verdicts on questions, in their order.
 
         Args:
             questions: equal ones are asked once.
-            version: of the graders; decisions of another version do not count.
+            grader: name and version; decisions of another one do not count, nor those that were
+                made with other versions of the libraries behind it.
             on_settled: called in this thread with how many more questions are settled.
 
         Raises:
+            ModuleNotFoundError: a grader needs a package that is not installed.
             OSError: the system gives no more processes or files.
             RuntimeError: the pool is closed.
         """
-        keys = [key(question, version) for question in questions]
+        keys = [key(question, f"{grader}; {_libraries(question.kind)}") for question in questions]
         shares = Counter(keys)
         replies = self._cache.get(list(shares)) if self._cache else {}
         if replies:
@@ -76,7 +85,7 @@ class Grader:
             name = names[index]
             fresh[name] = replies[name] = reply
             if reply.status != "done":
-                _log(asked[name], reply)
+                _tell(asked[name].kind, reply)
             if time.monotonic() - kept_at > KEEP_EVERY:
                 self._keep(fresh)
                 kept_at = time.monotonic()
@@ -108,7 +117,26 @@ def _verdict(question: Question, reply: Reply) -> Verdict:
     return Verdict(outcome, reply.detail or answer)
 
 
-def _log(question: Question, reply: Reply) -> None:
-    logging.getLogger(__name__).debug(
-        "grader %s: %s%s", question.kind, reply.status, reply.reason and f", {reply.reason}"
-    )
+def _tell(kind: str, reply: Reply) -> None:
+    """Warn of a failure; a package that is missing is no matter of one question."""
+    if found := re.match(r"ModuleNotFoundError: .*?No module named \W*([\w.]+)", reply.reason):
+        raise ModuleNotFoundError(reply.reason, name=found[1])
+    reasons = {"exhausted": "an answer used up its time or memory", "late": "no reply in time"}
+    _warn(kind, reply.reason or reasons[reply.status])
+
+
+@cache
+def _warn(kind: str, reason: str) -> None:
+    """Say once what may come with every question."""
+    logging.getLogger(__name__).warning("grader %s: %s", kind, reason)
+
+
+@cache
+def _libraries(kind: str) -> str:
+    found = []
+    for name in DECIDING[kind]:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:  # the worker will tell
+            continue
+    return ", ".join(found)

@@ -6,9 +6,9 @@ import pytest
 
 from fgrpo_bench.cli import main
 from fgrpo_bench.commands import bench_grading
-from fgrpo_bench.grading.cases import OTHER, Case
-from fgrpo_bench.grading.gold_rows import Row
 from fgrpo_bench.grading.grader import Grader
+from fgrpo_bench.grading.measure.cases import OTHER, Case
+from fgrpo_bench.grading.measure.gold_rows import Row
 from fgrpo_bench.grading.pool import Pool
 
 ROWS = [{"unique_id": f"{key}", "answer": answer} for key, answer in enumerate(["7", r"\pi", "x"])]

@@ -2,11 +2,18 @@
 
 import pytest
 
-from fgrpo_bench.grading import baselines
-from fgrpo_bench.grading.accuracy import HIDDEN, measure
-from fgrpo_bench.grading.accuracy_report import render, summary
-from fgrpo_bench.grading.cases import AS_PRINTED, OTHER, Case, cases_of, other_golds, thinned
-from fgrpo_bench.grading.gold_rows import Row, notation_rows, parts_of
+from fgrpo_bench.grading.measure import baselines
+from fgrpo_bench.grading.measure.accuracy import HIDDEN, measure
+from fgrpo_bench.grading.measure.cases import (
+    AS_PRINTED,
+    OTHER,
+    Case,
+    cases_of,
+    other_golds,
+    thinned,
+)
+from fgrpo_bench.grading.measure.gold_rows import Row, notation_rows, parts_of
+from fgrpo_bench.grading.measure.report import render, summary
 
 
 def row(gold: str, key: str = "7", benchmark: str = "math500") -> Row:

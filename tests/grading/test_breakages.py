@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from fgrpo_bench.grading.breakages import KINDS, breakages
-from fgrpo_bench.grading.gold_rows import find_rows, parts_of
-from fgrpo_bench.grading.values import same
+from fgrpo_bench.grading.measure.breakages import KINDS, breakages
+from fgrpo_bench.grading.measure.gold_rows import find_rows, parts_of
+from fgrpo_bench.grading.measure.values import same
 from tests.grading.worth import worth
 
 BY_HAND = {

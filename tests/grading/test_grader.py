@@ -1,6 +1,5 @@
 """The grader: questions become verdicts, asked once, kept where decided."""
 
-import logging
 import os
 import threading
 from pathlib import Path
@@ -137,14 +136,36 @@ def test_decisions_are_kept_as_they_come(cache, monkeypatch):
 
 
 def test_a_failure_is_told_once_without_the_text(caplog):
-    caplog.set_level(logging.DEBUG, "fgrpo_bench")
     replies = {"secret": Reply("failed", reason="ValueError: 'no'"), "slow": Reply("late")}
     questions = [math("1", "secret")] * 3 + [math("1", "slow")]
-    Grader(Scripted(replies), None).settle(questions, "v")
+    module._warn.cache_clear()
+    for _ in range(2):
+        Grader(Scripted(replies), None).settle(questions, "v")
     assert sorted(record.getMessage() for record in caplog.records) == [
-        "grader math: failed, ValueError: 'no'",
-        "grader math: late",
+        "grader math: ValueError: 'no'",
+        "grader math: no reply in time",
     ]
+
+
+def test_a_missing_package_is_an_error_of_the_installation(cache):
+    with (
+        Pool(1, Limits(), {"math": "no_such_package.grader:meets"}) as pool,
+        pytest.raises(ModuleNotFoundError) as caught,
+    ):
+        Grader(pool, cache).settle([math("1", "1"), math("1", "2")], "v")
+    assert caught.value.name == "no_such_package"
+
+
+def test_other_versions_of_the_libraries_decide_anew(cache, monkeypatch):
+    asked = Scripted()
+    Grader(asked, cache).settle([math("1", "1")], "v")
+    Grader(Scripted(), cache).settle([math("1", "1")], "v")
+    module._libraries.cache_clear()
+    monkeypatch.setattr(module, "version", lambda name: "999")
+    again = Scripted()
+    Grader(again, cache).settle([math("1", "1")], "v")
+    module._libraries.cache_clear()
+    assert len(again.asked) == len(asked.asked) == 1
 
 
 def test_nothing_asked_nothing_settled(cache):

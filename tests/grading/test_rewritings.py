@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from fgrpo_bench.grading.gold_rows import find_rows, parts_of
-from fgrpo_bench.grading.notations import Number, decimal
-from fgrpo_bench.grading.rewritings import KINDS, rewritings
-from fgrpo_bench.grading.values import same
+from fgrpo_bench.grading.measure.gold_rows import find_rows, parts_of
+from fgrpo_bench.grading.measure.notations import Number, decimal
+from fgrpo_bench.grading.measure.rewritings import KINDS, rewritings
+from fgrpo_bench.grading.measure.values import same
 from tests.grading.worth import worth
 
 BY_HAND = {

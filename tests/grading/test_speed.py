@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fgrpo_bench.grading import speed
+from fgrpo_bench.grading.measure import speed
 from fgrpo_bench.grading.outcomes import Reply
 
 

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from fgrpo_bench.grading.gold_rows import parts_of
-from fgrpo_bench.grading.values import at_a_point, constant, same
+from fgrpo_bench.grading.measure.gold_rows import parts_of
+from fgrpo_bench.grading.measure.values import at_a_point, constant, same
 
 
 @pytest.mark.parametrize(

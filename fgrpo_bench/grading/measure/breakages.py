@@ -10,9 +10,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from fgrpo_bench.grading.notations import Number, Tuple, scientific
-from fgrpo_bench.grading.rewritings import Parts, joined
-from fgrpo_bench.grading.values import at_a_point, constant, same
+from fgrpo_bench.grading.measure.notations import Number, Tuple, scientific
+from fgrpo_bench.grading.measure.rewritings import Parts, joined
+from fgrpo_bench.grading.measure.values import at_a_point, constant, same
 
 _PLUS_MINUS: Final = re.compile(r"\\pm(?![a-zA-Z])\s*")
 _NAMED: Final = re.compile(r"\s*([A-Za-z](?:_\{[^{}]*\})?(?:\([A-Za-z]\))?)\s*=[^=]*")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from fgrpo_bench.grading.accuracy import Accuracy, Failure, Side
+from fgrpo_bench.grading.measure.accuracy import Accuracy, Failure, Side
 from fgrpo_bench.report.grids import Grid, markdown_table
 
 LONGEST: Final = 300

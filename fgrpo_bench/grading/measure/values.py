@@ -12,7 +12,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Final, TypeAlias
 
-from fgrpo_bench.grading.notations import Number, Tuple
+from fgrpo_bench.grading.measure.notations import Number, Tuple
 
 # a value; a text that was not understood; or brackets with the elements between them
 Element: TypeAlias = complex | str | tuple[str, tuple["Element", ...]]

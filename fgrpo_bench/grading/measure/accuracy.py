@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from fgrpo_bench.grading.cases import Case, Grade
+from fgrpo_bench.grading.measure.cases import Case, Grade
 from fgrpo_bench.grading.outcomes import Outcome
 
 Side: TypeAlias = Literal["rejects", "accepts"]

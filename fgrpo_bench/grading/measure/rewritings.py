@@ -10,7 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
-from fgrpo_bench.grading.notations import Number, Tuple, decimal, scientific, write
+from fgrpo_bench.grading.measure.notations import Number, Tuple, decimal, scientific, write
 
 Parts: TypeAlias = tuple[str, ...]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from fgrpo_bench.grading.notations import split
+from fgrpo_bench.grading.measure.notations import split
 from fgrpo_bench.jsonl import read_lines
 
 FILES: Final = {

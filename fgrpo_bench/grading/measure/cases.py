@@ -4,11 +4,11 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from fgrpo_bench.grading.breakages import breakages
-from fgrpo_bench.grading.gold_rows import MALFORMED, Row
+from fgrpo_bench.grading.measure.breakages import breakages
+from fgrpo_bench.grading.measure.gold_rows import MALFORMED, Row
+from fgrpo_bench.grading.measure.rewritings import joined, rewritings
+from fgrpo_bench.grading.measure.values import same
 from fgrpo_bench.grading.outcomes import Outcome
-from fgrpo_bench.grading.rewritings import joined, rewritings
-from fgrpo_bench.grading.values import same
 
 PAIRS: Final = 5000
 AS_PRINTED: Final = "gold as printed"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from fgrpo_bench.grading.cases import Case, Grade
+from fgrpo_bench.grading.measure.cases import Case, Grade
 from fgrpo_bench.grading.outcomes import Outcome
 
 Pair: TypeAlias = tuple[str, str]

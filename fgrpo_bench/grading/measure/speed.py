@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from fgrpo_bench.grading.cases import Case, Grade
-from fgrpo_bench.grading.gold_rows import Row, notation_rows
 from fgrpo_bench.grading.mathematics.golds import Gold
+from fgrpo_bench.grading.measure.cases import Case, Grade
+from fgrpo_bench.grading.measure.gold_rows import Row, notation_rows
 from fgrpo_bench.grading.outcomes import Outcome, Question, Reply
 
 Ask: TypeAlias = Callable[[Sequence[Question]], list[Reply]]
