@@ -39,7 +39,7 @@ class Pool:
             limits: of each question.
             graders: kinds and their ``module:function``.
         """
-        self._workers = cores() if workers is None else workers
+        self.workers = cores() if workers is None else workers
         self._limits, self._graders = limits, graders
         self._children: set[Child] = set()
         self._closed = False
@@ -65,7 +65,7 @@ class Pool:
         turn = _Turn(questions)
         replies: dict[int, Reply] = {}
         try:
-            for _ in range(min(self._workers, len(questions))):
+            for _ in range(min(self.workers, len(questions))):
                 threading.Thread(target=self._serve, args=(turn,), daemon=True).start()
             for _ in questions:
                 result = turn.results.get()
@@ -84,11 +84,11 @@ class Pool:
         self._closed = True
         for child in list(self._children):
             child.kill()
-        for _ in range(self._workers):
+        for _ in range(self.workers):
             child_or_none = self._slots.get()
             if child_or_none is not None:
                 self._end(child_or_none)
-        for _ in range(self._workers):  # for threads that still wait for a worker
+        for _ in range(self.workers):  # for threads that still wait for a worker
             self._slots.put(None)
 
     def __enter__(self) -> "Pool":
@@ -109,7 +109,7 @@ class Pool:
         self._children = set()
         # The worker that was used last is taken first; None stands for one to be started.
         self._slots: queue.LifoQueue[Child | None] = queue.LifoQueue()
-        for _ in range(self._workers):
+        for _ in range(self.workers):
             self._slots.put(None)
 
     def _serve(self, turn: "_Turn") -> None:

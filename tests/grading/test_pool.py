@@ -171,7 +171,7 @@ def test_a_question_whose_workers_are_killed_twice_has_failed(tmp_path):
 
 def test_a_worker_that_has_grown_is_replaced(monkeypatch):
     monkeypatch.setattr(child, "GROWTH", 64 << 20)
-    with make() as one:
+    with make(limits=Limits(cpu=10, memory=1 << 30)) as one:  # new pages take their time
         first, second, third = (one.ask([ask("grow", size)])[0].detail for size in ("8", "96", "8"))
         assert first == second != third
 
@@ -212,12 +212,12 @@ def test_neither_workers_nor_batches_change_replies_or_their_order(two, answers,
     questions = [ask("fingerprint", answer) for answer in answers]
     expected = [Reply("done", len(a) % 2 == 0, f"{len(a)}:{sum(map(ord, a))}") for a in answers]
     seen = {}
-    width = two._workers
-    two._workers = 1 if alone else width
+    width = two.workers
+    two.workers = 1 if alone else width
     try:
         replies = two.ask(questions[:cut], seen.__setitem__) + two.ask(questions[cut:])
     finally:
-        two._workers = width
+        two.workers = width
     assert replies == expected
     assert [seen[index] for index in range(len(seen))] == expected[:cut]
 

@@ -8,7 +8,7 @@ from fgrpo_bench.grading.measure.gold_rows import find_rows, parts_of
 from fgrpo_bench.grading.measure.notations import Number, decimal
 from fgrpo_bench.grading.measure.rewritings import KINDS, rewritings
 from fgrpo_bench.grading.measure.values import same
-from tests.grading.worth import worth
+from tests.grading.measure.worth import worth
 
 BY_HAND = {
     r"\frac{1}{2}": {

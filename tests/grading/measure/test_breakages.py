@@ -7,7 +7,7 @@ import pytest
 from fgrpo_bench.grading.measure.breakages import KINDS, breakages
 from fgrpo_bench.grading.measure.gold_rows import find_rows, parts_of
 from fgrpo_bench.grading.measure.values import same
-from tests.grading.worth import worth
+from tests.grading.measure.worth import worth
 
 BY_HAND = {
     "2": {
