@@ -69,4 +69,4 @@ def test_options_of_the_other_benchmark_are_refused(capsys):
     with pytest.raises(SystemExit) as exit_:
         main(["bench", "stats", "--n", "8"])
     assert exit_.value.code == 2
-    assert "takes no --preset and no --n" in capsys.readouterr().err
+    assert "bench stats takes no --n: leave it out" in capsys.readouterr().err
