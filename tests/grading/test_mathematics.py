@@ -136,6 +136,9 @@ def test_multiple_answers_of_olympiadbench_keep_their_count_and_tolerance():
     assert equal(lists, "84, 69")
     assert not equal(lists, "69")
     assert not equal(lists, "69, 69")
+    near = Gold.from_list(["4.2,4.3"], several=True, error="1e-1")
+    assert equal(near, "4.3, 4.2")
+    assert not equal(near, "4.25, 9")  # one answer does not do for two
     assert Gold.from_list(["$101,202$"], several=True).parts == ("101", "202")
     assert Gold.from_list(["101,202"], several=False).parts == ("101202",)
     about = Gold.from_list(["4.2"], several=False, error="1e-1")
