@@ -53,7 +53,7 @@ def render(results: Mapping[str, Accuracy], ours: str, notes: Sequence[str]) -> 
 
 
 def _failures(found: Accuracy) -> Iterator[str]:
-    for title, right in (("Right answers rejected", True), ("Wrong answers accepted", False)):
+    for title, right in (("Right answers we reject", True), ("Wrong answers we accept", False)):
         rows = [_line(one) for one in found.failures if one.right == right]
         heads = ("benchmark", "row", "kind", "gold", "answer", "outcome")
         table = markdown_table(heads, rows, len(heads)) if rows else "None.\n"
