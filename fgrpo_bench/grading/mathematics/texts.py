@@ -100,7 +100,7 @@ _PASSES: Final = 8  # until nothing changes: what one takes away may make room f
 _REWRITES: Final = tuple(
     (re.compile(pattern), new)
     for pattern, new in (
-        (r"\{\s*,\s*\}", ","),
+        (r"(?:\\text\s*)?\{\s*,\s*\}", ","),
         (r"\bnp\.([a-z]+)", r"\\\1"),  # some golds are Python
         (r"\\(frac|binom)\s*(\d)\s*(\d)", r"\\\1{\2}{\3}"),
         (r"\\(frac|binom)\s*(\d)\s*\{", r"\\\1{\2}{"),
@@ -109,6 +109,13 @@ _REWRITES: Final = tuple(
         (r"\^\s*\{\s*\\circ\s*\}|\^\s*\\circ\b", r"^\\circ "),
         (r"'+", lambda match: "^{" + r"\prime" * len(match[0]) + "}"),
         (r"\^\s*\\prime", r"^{\\prime}"),
+        (r"^(?:=|\\(?:approx|simeq|sim) )", ""),  # compared as closely as any other value
+        # bold digits are digits: no letters are among them but a few commands and a joining word
+        (
+            r"(?<![\w}])\\text\s*\{((?:[^{}\\A-Za-z]|\\(?:frac|sqrt|pi|times|cdot)\b ?"
+            r"|\{[^{}\\A-Za-z]*\}|\b(?:and|or)\b)+)\}",
+            r"\1",
+        ),
         (r"\s+", " "),
         (r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])|(?<=\d) (?=[A-Za-z])", ""),
     )
