@@ -61,7 +61,8 @@ RIGHT = [
     # tuples, intervals, matrices
     (r"\left( 3, \frac{\pi}{2} \right)", r"(3, \tfrac{\pi}{2})"), ("(3,4]", r"3 < x \le 4"),
     (r"x \in [-2,7]", r"-2 \le x \le 7"), (r"(0,9) \cup (9,36)", r"(9,36)\cup(0,9)"),
-    (r"k \geqslant 2", r"[2,\infty)"), (r"(-\infty, 0) \cup\{1\}", r"\{1\} \cup (-\infty,0)"),
+    (r"k \geqslant 2", r"[2,\infty)"), (r"(-\infty, 3]", r"x \le 3"), (r"(-\infty, 3)", "3 > x"),
+    (r"(-\infty, 0) \cup\{1\}", r"\{1\} \cup (-\infty,0)"),
     (r"\begin{pmatrix} -1/3 \\ 2/3 \end{pmatrix}", r"\begin{bmatrix} -\frac{1}{3} \\ \frac{2}{3} \end{bmatrix}"),
     (r"\begin{pmatrix} -1/3 \\ 2/3 \end{pmatrix}", r"\left(-\frac13,\frac23\right)"),
     # equations
@@ -85,7 +86,8 @@ WRONG = [
     ("1331 and 1728", "1728"), ("3,5,7", "3,5,8"), ("3,5,7", "3,5,7,9"), ("-2,-2", "-2"),
     (r"1 \pm \sqrt{19}", r"1+\sqrt{19}"), ("15", r"15 \text{ or } 16"), ("x=5", "k=5"),
     ("f(n)=n, g(n)=1", "f(n)=1, g(n)=n"), ("(3,4]", "(3,4)"), ("(3,4]", "[3,4]"), ("(3,4)", "(4,3)"),
-    (r"k \geqslant 2", "k>2"), ("(6,31,-1)", "(6,31,1)"), (r"(0,9) \cup (9,36)", "(0,36)"),
+    (r"k \geqslant 2", "k>2"), (r"(-\infty, 3]", "x<3"), (r"(-\infty, 3)", r"3 \ge x"),
+    ("(6,31,-1)", "(6,31,1)"), (r"(0,9) \cup (9,36)", "(0,36)"),
     (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix} 1 & 2 \end{pmatrix}"),
     (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix} 2 \\ 1 \end{pmatrix}"),
     ("x+y=1", "x-y=1"), ("x+y=1", "0=0"), ("x<2", "x>2"), ("52_8", "52_9"), ("52_8", "42"),
