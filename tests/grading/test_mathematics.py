@@ -92,6 +92,7 @@ WRONG = [
     (r"(0,9) \cup (9,36)", "(0,36)"),
     (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix} 1 & 2 \end{pmatrix}"),
     (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix} 2 \\ 1 \end{pmatrix}"),
+    (r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}", "(1,2,3,4)"),
     ("x+y=1", "x-y=1"), ("x+y=1", "0=0"), ("x<2", "x>2"), ("52_8", "52_9"), ("52_8", "42"),
     (r"\text{Evelyn}", "Carla"), (r"\text{(C)}", "D"), ("5", "5=6"), ("10", "2x=10"),
 ]  # fmt: skip
