@@ -37,6 +37,8 @@ RIGHT = [
     (r"\frac{600}{7}", r"\frac{600}{7}\text{ km/h}"), ("52_8", "52"), ("52_8", "52_{8}"),
     # words and letters
     (r"\text{Evelyn}", "Evelyn"), (r"\text{(C)}", "C"), (r"\text{(C)}", r"\textbf{(C)}"),
+    (r"\text{(C)}", r"\text{(C) Plane}"), ("52_8", r"52_{\text{eight}}"),
+   
     (r"\text{even}", "Even"), ("m", "m"),
     # expressions
     ("p - q", "-q+p"), ("(a+5)(b+2)", "(b+2)(a+5)"), (r"\tan^2(y)+1", r"\sec^2(y)"),
@@ -63,11 +65,13 @@ RIGHT = [
     (r"x \in [-2,7]", r"-2 \le x \le 7"), (r"(0,9) \cup (9,36)", r"(9,36)\cup(0,9)"),
     (r"k \geqslant 2", r"[2,\infty)"), (r"(-\infty, 3]", r"x \le 3"), (r"(-\infty, 3)", "3 > x"),
     (r"(-\infty, 0) \cup\{1\}", r"\{1\} \cup (-\infty,0)"), ("[-2,7)", r"7 > x \ge -2"),
+    (r"(-\infty, 2) \cup (3, \infty)", r"x < 2 \text{ or } x > 3"), ("x<2, x>3", r"(3,\infty) \cup (-\infty,2)"),
     ("(1,-1),(-1,1)", r"(\pm 1, \mp 1)"),
     (r"\begin{pmatrix} -1/3 \\ 2/3 \end{pmatrix}", r"\begin{bmatrix} -\frac{1}{3} \\ \frac{2}{3} \end{bmatrix}"),
     (r"\begin{pmatrix} -1/3 \\ 2/3 \end{pmatrix}", r"\left(-\frac13,\frac23\right)"),
     # equations
     ("2x+4y-3=0", r"y = -\frac{1}{2}x + \frac{3}{4}"), ("34x+45y-20z+100=0", "-34x-45y+20z-100=0"),
+    ("x+y<1", "2x+2y<2"), ("x+y<1", "-x-y>-1"),
     ("y = 2x + 3", "2x+3"), ("y=2x+3", "y-2x=3"), (r"\frac{d x}{d t}=k x-a", r"\frac{dx}{dt} = kx - a"),
     (r"y^{\prime}+r y-r x(t)=0", "y' + ry - rx(t) = 0"), ("MR=SRMC", "SRMC = MR"),
     # what only the library can work out
@@ -93,7 +97,10 @@ WRONG = [
     (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix} 1 & 2 \end{pmatrix}"),
     (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix} 2 \\ 1 \end{pmatrix}"),
     (r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}", "(1,2,3,4)"),
-    ("x+y=1", "x-y=1"), ("x+y=1", "0=0"), ("x<2", "x>2"), ("52_8", "52_9"), ("52_8", "42"),
+    ("x+y<1", "-x-y<-1"), ("x+y=1", "x-y=1"), ("x+y=1", "0=0"), ("x<2", "x>2"), ("52_8", "52_9"),
+    ("52_8", r"52_{\text{six}}"), (r"\text{(C)}", r"\text{(D) Plane C}"),
+    (r"(-\infty, 2) \cup (3, \infty)", "x < 2"), (r"(-\infty, 2) \cup (3, \infty)", r"x < 2 \text{ or } x \ge 3"),
+    ("52_8", "42"),
     (r"\text{Evelyn}", "Carla"), (r"\text{(C)}", "D"), ("5", "5=6"), ("10", "2x=10"),
 ]  # fmt: skip
 HOSTILE = [

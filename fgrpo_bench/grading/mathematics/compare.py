@@ -20,7 +20,7 @@ from fgrpo_bench.grading.mathematics.shapes import (
     plain,
     related,
     rows,
-    union,
+    united,
     unwrapped,
 )
 from fgrpo_bench.grading.mathematics.texts import bare, join_thousands, tidy, word
@@ -28,7 +28,11 @@ from fgrpo_bench.grading.mathematics.texts import bare, join_thousands, tidy, wo
 LONGEST: Final = 2_000  # characters of an answer that is read
 DEEPEST: Final = 12  # brackets in brackets
 _ENDLESS: Final = re.compile(r"\\binom\s*\{\s*\d{5}|\d{5,}\s*!")  # the parser would compute them
-_BASED: Final = re.compile(r"(\d+)_\{?(\d+)\}?")
+_BASED: Final = re.compile(r"(\d+)_\{?(?:\\text\{)?(\d+|[a-z]+)\}*")
+_BASES: Final = {
+    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
+    "nine": "9",
+}  # fmt: skip
 
 
 def meets(gold: str, answer: str) -> tuple[bool, None]:
@@ -78,10 +82,10 @@ def equal(gold: Gold, answer: str) -> bool:
     """
     if (decided := decide(gold, answer)) is not None:
         return decided
-    golds = [part for text in gold.parts for part in parts(tidy(text), False)]
+    golds = [part for text in gold.parts for part in united(parts(tidy(text), False))]
     text = tidy(answer)
-    readings = [parts(text, True)]
-    if (other := parts(text, False)) != readings[0] and len(golds) > 1:
+    readings = [united(parts(text, True))]
+    if (other := united(parts(text, False))) != readings[0] and len(golds) > 1:
         readings.append(other)
     return any(_matched(golds, reading, gold.error) for reading in readings)
 
@@ -134,7 +138,7 @@ def same(gold: str, answer: str, error: float | None = None) -> bool:
             return True
         if len(right) > 1 and r"\text" in gold:
             return False
-    for shaped in (_same_based, _same_matrix, _same_union, _same_bracketed, _same_relation):
+    for shaped in (_same_based, _same_matrix, _same_bracketed, _same_relation):
         if (verdict := shaped(gold, answer)) is not None:
             return verdict
     from fgrpo_bench.grading.mathematics.leaves import same_value
@@ -148,7 +152,7 @@ def _same_based(gold: str, answer: str) -> bool | None:
     if right is None:
         return None
     if given is not None:
-        return right.groups() == given.groups()
+        return right[1] == given[1] and right[2] == _BASES.get(given[2], given[2])
     return right[1] == answer
 
 
@@ -172,13 +176,6 @@ def _same_vector(matrix: list[list[str]], other: str, turned: bool) -> bool:
         return False
     both = [list(chain(*matrix)), entries[1]]
     return _all_same(*(both[::-1] if turned else both))
-
-
-def _same_union(gold: str, answer: str) -> bool | None:
-    right, given = union(gold), union(answer)
-    if len(right) == 1 and len(given) == 1:
-        return None
-    return _matched(plain(right), plain(given), None)
 
 
 def _same_bracketed(gold: str, answer: str) -> bool | None:

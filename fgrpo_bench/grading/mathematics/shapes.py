@@ -161,6 +161,15 @@ def union(text: str) -> list[str]:
     return [piece.strip() for piece in re.split(r"\\cup(?![a-z])", text)]
 
 
+def united(answers: Sequence[Part]) -> list[Part]:
+    r"""Return answers with those that unite sets cut into these: ``x < 2 or x > 3`` is a union.
+
+    >>> [part.value for part in united(parts(r"(-\infty,2)\cup(3,\infty)", True))]
+    ['(-\\infty,2)', '(3,\\infty)']
+    """
+    return [Part(one.head, piece, one.text) for one in answers for piece in union(one.value)]
+
+
 def bracketed(text: str) -> tuple[str, list[str]] | None:
     r"""Return brackets and pieces of a tuple, an interval or a set inside an answer, or None."""
     if (listed := _listed(text)) is not None:

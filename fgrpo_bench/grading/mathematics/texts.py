@@ -193,9 +193,13 @@ def bare(text: str) -> str:
 def word(text: str) -> str | None:
     r"""Return a tidy answer that is a word, in lower case, and None for any other.
 
-    >>> word(r"\text{Evelyn}"), word(r"\text{(C)}"), word("east"), word("(B)"), word(r"\pi")
+    Of a choice with its text, as ``\text{(C) Plane}``, the letter counts.
+
+    >>> word(r"\text{Evelyn}"), word(r"\text{(C)Plane}"), word("east"), word("(B)"), word(r"\pi")
     ('evelyn', 'c', 'east', 'b', None)
     """
+    if choice := re.fullmatch(r"\\text\{\(([A-Za-z])\)[^{}]+\}", text):
+        return choice[1].lower()
     inner = re.fullmatch(r"\(?(?:\\text\{\s*)?\(?([A-Za-z][A-Za-z '.-]*?)[.)]?\s*\}?\)?", text)
     return inner[1].lower() if inner else None
 
