@@ -114,7 +114,9 @@ class MethodSection(Section):
 
     ``success`` estimates the rate behind the focal weight: ``empirical`` X / N as in the paper,
     ``smoothed`` (X + a) / (N + 2 a) with ``smoothing`` a, or ``running``, the mean of this and the
-    last ``window`` visits of the prompt.
+    last ``window`` visits of the prompt. The others are parameters of single methods: ``k`` of pkpo
+    and passk, ``correct_weight`` of w_reinforce, ``rank_penalty`` of unlikeliness, ``ds_correct``
+    and ``ds_wrong`` of ds_grpo.
     """
 
     gamma: Annotated[float, Field(ge=0)]
@@ -123,6 +125,11 @@ class MethodSection(Section):
     success: Literal["empirical", "smoothed", "running"] = "empirical"
     smoothing: PositiveFloat = 0.5
     window: PositiveInt = 4
+    k: PositiveInt = 4
+    correct_weight: Annotated[float, Field(ge=0)] = 0.1
+    rank_penalty: Probability = 0.25
+    ds_correct: Annotated[float, Field(ge=0)] = 0.05
+    ds_wrong: Annotated[float, Field(ge=0)] = 0.05
 
 
 class EvaluationSection(Section):

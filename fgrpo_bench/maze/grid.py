@@ -59,6 +59,11 @@ class Cell:
             epsilon=section.epsilon,
             success=section.success,
             smoothing=section.smoothing,
+            k=section.k,
+            correct_weight=section.correct_weight,
+            rank_penalty=section.rank_penalty,
+            ds_correct=section.ds_correct,
+            ds_wrong=section.ds_wrong,
         )
 
     @property
@@ -150,6 +155,11 @@ def cells(
         for gamma in (gammas if method.focal else (0.0,))
         for cell in [Cell(name, config, method.name, size, float(gamma), seed, changed)]
     }
+    for cell in grid.values():
+        try:
+            get_method(cell.method).check(cell.group_size, cell.settings)
+        except ValueError as error:
+            raise UserError(f"{error}: change --n or --set method.k=K") from None
     return list(grid.values())
 
 

@@ -64,6 +64,14 @@ class Rollouts:
         ends = ends[np.argsort(self.group[ends], kind="stable")]
         return np.repeat(ends, self.count[ends]).reshape(len(self.prompts), self.group_size)
 
+    @property
+    def mean_logp(self) -> NDArray[np.float64]:
+        """Mean log-probability of each sample's tokens under the sampling policy, nats, [G, N]."""
+        total = self.logp.astype(np.float64)
+        for level in self.levels()[1:]:
+            total[level] += total[self.parent[level]]
+        return (total / (self.depth + 1))[self.leaves]
+
     @cached_property
     def preorder(self) -> tuple[Nodes, Nodes]:
         """Depth-first place of each node that goes on, within its group, and places of its subtree.

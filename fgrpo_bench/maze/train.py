@@ -118,6 +118,7 @@ def training_step(
         rewards,
         correct,
         settings,
+        mean_logp=rollouts.mean_logp if method.needs_logp else None,
         state=None if history is None else history[index].numpy(),
         rng=stream(seed, "maze-method", step),
     )

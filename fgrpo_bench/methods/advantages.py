@@ -23,6 +23,11 @@ class Settings:
         success: estimator of the success rate mu that focal weights use: ``empirical`` X / N (the
             paper's), ``smoothed`` (X + a) / (N + 2 a), ``running`` over recent visits.
         smoothing: a of ``smoothed``.
+        k: of pass@k, where a method aims at it.
+        correct_weight: lambda, the advantage of correct rollouts in W-REINFORCE.
+        rank_penalty: beta of unlikeliness rewards, in [0, 1].
+        ds_correct: gamma_p of differential smoothing.
+        ds_wrong: gamma_n of differential smoothing.
     """
 
     gamma: float = 0.0
@@ -32,6 +37,11 @@ class Settings:
     reward_correct: float = 1.0
     success: Literal["empirical", "smoothed", "running"] = "empirical"
     smoothing: float = 0.5
+    k: int = 4
+    correct_weight: float = 0.1
+    rank_penalty: float = 0.25
+    ds_correct: float = 0.05
+    ds_wrong: float = 0.05
 
     def __post_init__(self) -> None:
         if not self.gamma >= 0:

@@ -5,6 +5,7 @@ To add one, write its advantage in ``advantages.py`` (or reuse one) and add an e
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,17 @@ from fgrpo_bench.methods.advantages import (
     maxrl,
     rloo,
 )
+from fgrpo_bench.methods.beyond_pass_at_1 import (
+    ds_grpo,
+    passk,
+    pkpo,
+    unlikeliness,
+    w_reinforce,
+)
 from fgrpo_bench.methods.focal import estimate_success, focal_weight, shuffled
 from fgrpo_bench.methods.surrogates import Surrogate
 
-Advantage = Callable[[Floats, Bools, Settings], Floats]
+Advantage = Callable[..., Floats]  # of rewards, correct, settings, and maybe mean_logp
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,9 @@ class Method:
         transform: rewards of the whole batch to advantages.
         surrogate: the clip rule.
         focal: how groups are weighted; None is the base method.
+        needs_logp: whether ``transform`` takes the rollouts' mean log-probabilities too.
+        every_group: whether groups teach whose rollouts are all correct or all wrong; elsewhere
+            their advantages are exactly 0.
     """
 
     name: str
@@ -64,6 +75,8 @@ class Method:
     transform: Advantage
     surrogate: Surrogate
     focal: Focal | None = None
+    needs_logp: bool = False
+    every_group: bool = False
 
     def advantage(
         self,
@@ -87,10 +100,11 @@ class Method:
             rng: draws of methods that need some.
 
         Raises:
-            ValueError: rewards that are not binary, named, or a missing ``rng``.
+            ValueError: rewards that are not binary, named, a missing ``rng`` or ``mean_logp``, or
+                a parameter that does not fit the group size.
         """
         check_groups(rewards, correct, settings)
-        advantages = self.transform(rewards, correct, settings)
+        advantages = self.transform(*self._arguments(rewards, correct, settings, mean_logp))
         weights = np.ones(len(rewards))
         if self.focal is not None:
             success, state = estimate_success(correct, settings, state)
@@ -100,6 +114,20 @@ class Method:
                     raise ValueError(f"{self.name} needs rng")
                 weights = shuffled(weights, active_groups(correct), rng)
         return Weighted(advantages * weights[:, None], weights, state)
+
+    def check(self, group_size: int, settings: Settings) -> None:
+        """Raise ``ValueError`` if the settings do not fit a group size."""
+        nothing = np.zeros((1, group_size))
+        self.transform(*self._arguments(nothing, nothing > 0, settings, nothing))
+
+    def _arguments(
+        self, rewards: Floats, correct: Bools, settings: Settings, mean_logp: Floats | None
+    ) -> tuple[Any, ...]:
+        if not self.needs_logp:
+            return rewards, correct, settings
+        if mean_logp is None or mean_logp.shape != rewards.shape:
+            raise ValueError(f"{self.name} needs mean_logp, [G, N] as the rewards")
+        return rewards, correct, settings, mean_logp
 
 
 # Bounds of arXiv 2602.06717, appendix L.
@@ -119,6 +147,11 @@ METHODS: dict[str, Method] = {
         Method("rloo", "RLOO", rloo, _GRPO),
         Method("dr_grpo", "Dr. GRPO", dr_grpo, _GRPO),
         Method("maxrl", "MaxRL", maxrl, _GRPO),
+        Method("pkpo", "PKPO", pkpo, _GRPO),
+        Method("passk", "pass@k training", passk, _GRPO),
+        Method("w_reinforce", "W-REINFORCE", w_reinforce, _GRPO, every_group=True),
+        Method("unlikeliness", "unlikeliness", unlikeliness, _GRPO, needs_logp=True),
+        Method("ds_grpo", "DS-GRPO", ds_grpo, _GRPO, needs_logp=True, every_group=True),
         Method("shuffled-focal", "shuffled focal", grpo, _GRPO, Focal(shuffle=True)),
     )
 }

@@ -33,6 +33,11 @@ _COLOURS = {
     "rloo": "#882255",
     "dr_grpo": "#117733",
     "maxrl": "#332288",
+    "pkpo": "#AA4499",
+    "passk": "#999933",
+    "w_reinforce": "#661100",
+    "unlikeliness": "#6699CC",
+    "ds_grpo": "#44AA99",
 }
 STYLE: Any = {
     "font.size": 9,

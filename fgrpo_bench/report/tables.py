@@ -144,6 +144,8 @@ def notes(comparison: Comparison) -> list[str]:
     if HARD in strata:
         out.append("detour: the mazes whose path also goes up or left, hard to guess.")
     out.append("guesser: draws paths by their frequency in training, without seeing the maze.")
+    if any(group.method == "ds_grpo" for group in comparison.groups):
+        out.append("DS-GRPO: coefficients of a reimplementation, not known to be its paper's.")
     if any(comparison.saturated):
         out.append(
             "* saturated: the guesser exceeds 50% at this k, so it measures diversity, not skill; "

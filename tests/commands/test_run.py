@@ -763,3 +763,19 @@ def test_report_draws_no_mazes_of_runs_that_keep_no_samples(finished, tmp_path, 
     main(["report", str(copy), "--out", str(tmp_path / "r")])
     assert not (tmp_path / "r" / "mazes.png").exists()
     assert "mazes.png" not in (tmp_path / "r" / "report.md").read_text()
+
+
+def test_k_beyond_the_group_size_is_one_line(micro_preset, with_base, capsys):
+    more = ["--method", "pkpo", "--set", "method.k=9"]
+    with pytest.raises(SystemExit) as stop:
+        main(arguments(micro_preset, with_base, *more))
+    assert stop.value.code == 2
+    assert "pkpo needs k from 2 to the group size" in capsys.readouterr().err
+    assert not list(with_base.rglob("pkpo*"))
+
+
+def test_a_table_says_whose_coefficients_differential_smoothing_has(
+    micro_preset, with_base, capsys
+):
+    main(arguments(micro_preset, with_base, "--method", "ds_grpo", "--set", "train.steps=1"))
+    assert "not known to be its paper's" in " ".join(capsys.readouterr().out.split())

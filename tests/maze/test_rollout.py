@@ -61,6 +61,8 @@ def test_the_forest_is_consistent():
     ended = np.isin(r.token, (DONE, EOS)) | (r.depth == MAX_TOKENS - 1)
     np.testing.assert_array_equal(r.ended, ended)
     assert r.leaves.shape == (6, 50)
+    means = [np.mean(logps) for group in sequences(r) for _, logps in group]
+    np.testing.assert_allclose(r.mean_logp.ravel(), means, rtol=1e-9)
     lengths = [len(tokens) for group in sequences(r) for tokens, _ in group]
     assert r.tokens == sum(lengths)
     spelled = [tokens for group in sequences(r) for tokens, _ in group]
