@@ -34,7 +34,8 @@ class Run:
     """
 
     method: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")]
-    """Methods: grpo, fgrpo, dapo, fdapo, cispo, fcispo, rloo, dr_grpo, maxrl, shuffled-focal."""
+    """Methods: grpo, fgrpo, dapo, fdapo, cispo, fcispo, rloo, dr_grpo, maxrl, pkpo, passk,
+    w_reinforce, unlikeliness, ds_grpo, shuffled-focal."""
     n: Annotated[tuple[int, ...], arg(metavar="N [N ...]")] = (8,)
     """Group sizes: rollouts per prompt."""
     gamma: Annotated[

@@ -765,6 +765,13 @@ def test_report_draws_no_mazes_of_runs_that_keep_no_samples(finished, tmp_path, 
     assert "mazes.png" not in (tmp_path / "r" / "report.md").read_text()
 
 
+def test_the_help_names_every_method(capsys):
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    words = set(capsys.readouterr().out.replace(",", " ").replace(".", " ").split())
+    assert set(METHODS) <= words
+
+
 def test_k_beyond_the_group_size_is_one_line(micro_preset, with_base, capsys):
     more = ["--method", "pkpo", "--set", "method.k=9"]
     with pytest.raises(SystemExit) as stop:
