@@ -69,11 +69,20 @@ RIGHT = [
     ("(1,-1),(-1,1)", r"(\pm 1, \mp 1)"),
     (r"\begin{pmatrix} -1/3 \\ 2/3 \end{pmatrix}", r"\begin{bmatrix} -\frac{1}{3} \\ \frac{2}{3} \end{bmatrix}"),
     (r"\begin{pmatrix} -1/3 \\ 2/3 \end{pmatrix}", r"\left(-\frac13,\frac23\right)"),
+    # with what is asked for named, and conditions on variables
+    ("f(n)=n^2", "f(x) = x^2"), ("2n+1007", "f(n) = 2n+1007"), ("f(n) = 2 n+1007", "f(x)=2x+1007"),
+    ("f(n)=n", r"f(x) = x \text{ for all } x \in \mathbb{N}"), ("10^{3},10", "(x,y) = (1000, 10)"),
+    ("2,-1,-18", "(a, h, k) = (2, -1, -18)"), (r"\frac{\sqrt{5}-1}{2}", r"\sin\theta = \frac{-1+\sqrt{5}}{2}"),
+    (r"\frac{1}{s+1}", r"\frac{V_o(s)}{V_i(s)} = \frac{1}{1+s}"), ("100p", "Y^s(p) = 100p"),
+    (r"x=\frac{\pi}{6}+\pi k, \frac{\pi}{3}+\pi k", r"x = \frac{\pi}{6}+k\pi, \frac{\pi}{3}+k\pi \ (k \in \mathbb{Z})"),
     # equations
     ("2x+4y-3=0", r"y = -\frac{1}{2}x + \frac{3}{4}"), ("34x+45y-20z+100=0", "-34x-45y+20z-100=0"),
     ("x+y<1", "2x+2y<2"), ("x+y<1", "-x-y>-1"),
     ("y = 2x + 3", "2x+3"), ("y=2x+3", "y-2x=3"), (r"\frac{d x}{d t}=k x-a", r"\frac{dx}{dt} = kx - a"),
     (r"y^{\prime}+r y-r x(t)=0", "y' + ry - rx(t) = 0"), ("MR=SRMC", "SRMC = MR"),
+    (r"\frac{d x}{d t}=k x-a", r"\dot{x} - kx = -a"), (r"\frac{d x}{d t}=k x-a", "x'(t) = kx(t) - a"),
+    (r"y^{\prime}+r y-r x(t)=0", r"\frac{dy}{dt} = r(x-y)"), (r"m \frac{d v}{d t}+b v=f", r"m\dot v + bv = f"),
+    (r"\frac{d^{2} v_{o}}{d t^{2}}+\frac{v_{o}}{L C}=0", r"\ddot{v}_o + \frac{1}{LC} v_o = 0"),
     # what only the library can work out
     ("55", r"\sum_{k=1}^{10} k"), ("2", r"\int_{0}^{2} 1 dx"),
 ]  # fmt: skip
@@ -97,6 +106,9 @@ WRONG = [
     (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix} 1 & 2 \end{pmatrix}"),
     (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix} 2 \\ 1 \end{pmatrix}"),
     (r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}", "(1,2,3,4)"),
+    ("f(n)=n^2", "g(x) = x^2"), ("f(n)=an", "f(x)=xn"), ("f(n)=n", r"f(x)=2x \text{ for all } x"),
+    ("10,1000", "(x,y) = (1000, 10)"), ("2,-1", "(a,b,c) = (2,-1,3)"), ("5", r"\frac{x}{y} = 6"), ("5", "x^2=5"),
+    (r"\frac{d x}{d t}=k x-a", "x = kx - a"), (r"\frac{d x}{d t}=k x-a", r"\ddot{x} = kx - a"),
     ("x+y<1", "-x-y<-1"), ("x+y=1", "x-y=1"), ("x+y=1", "0=0"), ("x<2", "x>2"), ("52_8", "52_9"),
     ("52_8", r"52_{\text{six}}"), (r"\text{(C)}", r"\text{(D) Plane C}"),
     (r"(-\infty, 2) \cup (3, \infty)", "x < 2"), (r"(-\infty, 2) \cup (3, \infty)", r"x < 2 \text{ or } x \ge 3"),

@@ -19,11 +19,19 @@ from fgrpo_bench.grading.mathematics.shapes import (
     parts,
     plain,
     related,
+    renamed,
     rows,
     united,
     unwrapped,
 )
-from fgrpo_bench.grading.mathematics.texts import bare, join_thousands, tidy, word
+from fgrpo_bench.grading.mathematics.texts import (
+    bare,
+    join_thousands,
+    primed,
+    tidy,
+    unconditioned,
+    word,
+)
 
 LONGEST: Final = 2_000  # characters of an answer that is read
 DEEPEST: Final = 12  # brackets in brackets
@@ -83,11 +91,13 @@ def equal(gold: Gold, answer: str) -> bool:
     if (decided := decide(gold, answer)) is not None:
         return decided
     golds = [part for text in gold.parts for part in united(parts(tidy(text), False))]
-    text = tidy(answer)
+    text = unconditioned(tidy(answer))
     readings = [united(parts(text, True))]
     if (other := united(parts(text, False))) != readings[0] and len(golds) > 1:
         readings.append(other)
-    return any(_matched(golds, reading, gold.error) for reading in readings)
+    return any(
+        _matched(golds, reading, gold.error) or _named_tuple(golds, reading) for reading in readings
+    )
 
 
 def _close(
@@ -114,11 +124,20 @@ def _matched(golds: Sequence[Part], answers: Sequence[Part], error: float | None
     return True
 
 
+def _named_tuple(golds: Sequence[Part], answers: Sequence[Part]) -> bool:
+    """Return whether one tuple says with its names what the golds list: ``(x, y) = (1, 2)``."""
+    if len(answers) != 1 or len(golds) < 2 or not answers[0].head.startswith("("):
+        return False
+    values = bracketed(answers[0].value)
+    return values is not None and _all_same([gold.value for gold in golds], values[1])
+
+
 def _same_part(gold: Part, answer: Part, several: bool, error: float | None) -> bool:
     """Compare values whose names allow it, or both as equations, as y = 2x and 2x - y = 0.
 
     A name may be left out where only one is asked for.
     """
+    answer = renamed(gold, answer)
     named = gold.head == answer.head or (not several and not (gold.head and answer.head))
     if named and same(gold.value, answer.value, error):
         return True
@@ -197,7 +216,7 @@ def _all_same(golds: Sequence[str], answers: Sequence[str]) -> bool:
 
 def _same_relation(gold: str, answer: str) -> bool | None:
     """Compare two equations or inequalities that define no name."""
-    (right, how), (given, its) = related(gold), related(answer)
+    (right, how), (given, its) = related(primed(gold)), related(primed(answer))
     if not how and not its:
         return None
     if len(how) != 1 or len(its) != 1:

@@ -10,6 +10,13 @@ _NAME: Final = re.compile(
     r"(?:\\(?!frac|sqrt|binom|sin|cos|tan|log|ln|exp|cdot|times|pi\b)[A-Za-z]+|[A-Za-z]|\|)"
     r"[A-Za-z0-9_{}'\\ |,]*(?:\([A-Za-z0-9_{}, \\]*\))?|\([A-Za-z][A-Za-z0-9_{}, ]*\)"
 )
+_ONE: Final = r"[A-Za-z](?:_\{?[A-Za-z0-9]+\}?)?(?:\([a-z]\))?"
+# what an answer may be said to be besides a name: a ratio, a sine, a curve with its variable
+_QUANTITY: Final = re.compile(
+    rf"\\(?:sin|cos|tan) *\\?[A-Za-z]+|\\frac\{{{_ONE}\}}\{{{_ONE}\}}"
+    r"|[A-Za-z]\^\{?[A-Za-z]+\}?\([a-z]\)"
+)
+_FUNCTION: Final = re.compile(r"([A-Za-z]+) ?\(([a-z])\) ?=")
 _RELATION: Final = re.compile(r"(\\le(?![a-z])|\\ge(?![a-z])|<|>|(?<![<>!\\])=)\s*")
 TURNED: Final = {"<": ">", ">": "<", r"\le": r"\ge", r"\ge": r"\le", "=": "="}
 _MATRIX: Final = re.compile(
@@ -69,8 +76,11 @@ def _named(text: str) -> Part | None:
     if rest and _NAME.fullmatch(name.strip()):
         return Part(_head(name.strip()), rest[0].strip(), text)
     sides, relations = related(text)
-    if relations and set(relations) == {"="} and _NAME.fullmatch(sides[0]) and sides[-1]:
-        return Part(_head(sides[0]), sides[-1], text)
+    if relations and set(relations) == {"="} and sides[-1]:
+        if _NAME.fullmatch(sides[0]):
+            return Part(_head(sides[0]), sides[-1], text)
+        if _QUANTITY.fullmatch(sides[0]):
+            return Part(sides[0], sides[-1], text)
     return _interval(text, sides, relations)
 
 
@@ -159,6 +169,27 @@ def rows(text: str) -> list[list[str]] | None:
 def union(text: str) -> list[str]:
     """Return the sets that a text unites, one for most texts."""
     return [piece.strip() for piece in re.split(r"\\cup(?![a-z])", text)]
+
+
+def renamed(gold: Part, answer: Part) -> Part:
+    r"""Return an answer with a function's variable as in the gold: ``f(x) = 2x`` is ``f(n) = 2n``.
+
+    >>> pair = [parts(text, True)[0] for text in ("f(n)=2n", "f(x)=2x")]
+    >>> renamed(*pair).value
+    '2n'
+    """
+    right, given = _FUNCTION.match(gold.text), _FUNCTION.match(answer.text)
+    if not right or not given or right[1] != given[1] or right[2] == given[2]:
+        return answer
+    symbols = re.findall(r"\\[A-Za-z]+|[A-Za-z]", answer.value)
+    if right[2] in symbols:
+        return answer
+    value = re.sub(
+        r"\\[A-Za-z]+|[A-Za-z]",
+        lambda found: right[2] if found[0] == given[2] else found[0],
+        answer.value,
+    )
+    return Part(answer.head, value, answer.text)
 
 
 def united(answers: Sequence[Part]) -> list[Part]:

@@ -129,6 +129,18 @@ _WORDS: Final = (
 _UNIT: Final = re.compile(
     rf"(?:(?:\\text\{{[^{{}}]*\}}(?:\^\{{?-?\d\}}?)?[/.]?)+|\\?%|\^\\circ|(?<=[\d}}]){_WORDS})$"
 )
+_CONDITION: Final = re.compile(
+    r"(?<=[\w})\]])[,;]?\s*(?:\\text\{\s*(?:for (?:all|any|every)|where)\b[^{}]*\}.*"
+    r"|\(?[a-z] ?\\in ?\\mathbb\{?[A-Z]\}?\)?)$"
+)
+_VALUE: Final = r"[A-Za-z](?:_\{?\w+\}?)?"
+_RATES: Final = re.compile(
+    rf"\\frac\{{d(?P<twice>\^\{{?2\}}?)? ?(?P<what>{_VALUE})\}}\{{d ?t(?:\^\{{?2\}}?)?\}}"
+)
+_DOTS: Final = re.compile(
+    r"\\(?P<twice>d)?dot ?(?P<what>\{[A-Za-z]\}(?:_\{?\w+\}?)?|[A-Za-z](?:_\w)?)"
+)
+_TIMED: Final = re.compile(rf"({_VALUE}(?:\^\{{(?:\\prime ?)+\}})?)\(t\)")
 _JOINER: Final = re.compile(
     r",?\s*(?:\\text\{\s*(?:and|or)\s*\}|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z]))\s*"
 )
@@ -188,6 +200,32 @@ def bare(text: str) -> str:
     ):
         text = text[: found.start()].rstrip()
     return text
+
+
+def unconditioned(text: str) -> str:
+    r"""Return a tidy answer without what its variables are said to be behind it.
+
+    >>> unconditioned(r"f(x)=x\text{for all }x\in \mathbb{N}")
+    'f(x)=x'
+    >>> unconditioned(r"\pi k,k\in \mathbb{Z}")
+    '\\pi k'
+    """
+    return _CONDITION.sub("", text)
+
+
+def primed(text: str) -> str:
+    r"""Return a tidy equation with derivatives in time as primes, and functions of it as letters.
+
+    >>> primed(r"\frac{d x}{d t}=kx(t)"), primed(r"\ddot {v}_o"), primed("2x(t)")
+    ('x^{\\prime}=kx', 'v_o^{\\prime\\prime}', '2x(t)')
+    """
+    with_primes = _DOTS.sub(_prime, _RATES.sub(_prime, text))
+    return _TIMED.sub(r"\1", with_primes) if r"\prime" in with_primes else text
+
+
+def _prime(found: re.Match[str]) -> str:
+    what = re.sub(r"[{}]", "", found["what"])
+    return what + r"^{\prime\prime}" if found["twice"] else what + r"^{\prime}"
 
 
 def word(text: str) -> str | None:
