@@ -52,19 +52,9 @@ class Cell:
     @property
     def settings(self) -> Settings:
         """Conventions of the method with this cell's gamma."""
-        section = self.config.method
-        return Settings(
-            gamma=self.gamma,
-            std=section.std,
-            epsilon=section.epsilon,
-            success=section.success,
-            smoothing=section.smoothing,
-            k=section.k,
-            correct_weight=section.correct_weight,
-            rank_penalty=section.rank_penalty,
-            ds_correct=section.ds_correct,
-            ds_wrong=section.ds_wrong,
-        )
+        # the window belongs to the trainer, which keeps the history
+        section = self.config.method.model_dump(exclude={"gamma", "window"})
+        return Settings(gamma=self.gamma, **section)
 
     @property
     def command(self) -> str:

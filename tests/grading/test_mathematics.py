@@ -38,7 +38,6 @@ RIGHT = [
     # words and letters
     (r"\text{Evelyn}", "Evelyn"), (r"\text{(C)}", "C"), (r"\text{(C)}", r"\textbf{(C)}"),
     (r"\text{(C)}", r"\text{(C) Plane}"), ("52_8", r"52_{\text{eight}}"),
-   
     (r"\text{even}", "Even"), ("m", "m"),
     # expressions
     ("p - q", "-q+p"), ("(a+5)(b+2)", "(b+2)(a+5)"), (r"\tan^2(y)+1", r"\sec^2(y)"),

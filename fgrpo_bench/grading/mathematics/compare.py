@@ -21,7 +21,6 @@ from fgrpo_bench.grading.mathematics.shapes import (
     related,
     renamed,
     rows,
-    united,
     unwrapped,
 )
 from fgrpo_bench.grading.mathematics.texts import (
@@ -90,10 +89,10 @@ def equal(gold: Gold, answer: str) -> bool:
     """
     if (decided := decide(gold, answer)) is not None:
         return decided
-    golds = [part for text in gold.parts for part in united(parts(tidy(text), False))]
+    golds = [part for text in gold.parts for part in parts(tidy(text), False)]
     text = unconditioned(tidy(answer))
-    readings = [united(parts(text, True))]
-    if (other := united(parts(text, False))) != readings[0] and len(golds) > 1:
+    readings = [parts(text, True)]
+    if (other := parts(text, False)) != readings[0] and len(golds) > 1:
         readings.append(other)
     return any(
         _matched(golds, reading, gold.error) or _named_tuple(golds, reading) for reading in readings

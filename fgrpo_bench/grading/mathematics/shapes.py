@@ -16,6 +16,7 @@ _QUANTITY: Final = re.compile(
     rf"\\(?:sin|cos|tan) *\\?[A-Za-z]+|\\frac\{{{_ONE}\}}\{{{_ONE}\}}"
     r"|[A-Za-z]\^\{?[A-Za-z]+\}?\([a-z]\)"
 )
+_SYMBOL: Final = re.compile(r"\\[A-Za-z]+|[A-Za-z]")
 _FUNCTION: Final = re.compile(r"([A-Za-z]+) ?\(([a-z])\) ?=")
 _RELATION: Final = re.compile(r"(\\le(?![a-z])|\\ge(?![a-z])|<|>|(?<![<>!\\])=)\s*")
 TURNED: Final = {"<": ">", ">": "<", r"\le": r"\ge", r"\ge": r"\le", "=": "="}
@@ -33,10 +34,14 @@ class Part(NamedTuple):
 
 
 def parts(text: str, thousands: bool) -> list[Part]:
-    r"""Return the answers that a tidy text lists, each ``\pm`` as two of them.
+    r"""Return the answers that a tidy text lists, each ``\pm`` as two of them, a union as its sets.
+
+    So ``x < 2 or x > 3`` is a union.
 
     >>> [part[:2] for part in parts(r"x=1\pm\sqrt{2},-2", True)]
     [('x', '1+\\sqrt{2}'), ('x', '1-\\sqrt{2}'), ('', '-2')]
+    >>> [part.value for part in parts(r"(-\infty,2)\cup(3,\infty)", True)]
+    ['(-\\infty,2)', '(3,\\infty)']
     """
     if listed := _listed(text):
         text = listed
@@ -44,9 +49,11 @@ def parts(text: str, thousands: bool) -> list[Part]:
         inner = _listed(named.value)
         text = inner if inner else text
     return [
-        _named(sign) or Part("", sign, sign)
+        one._replace(value=piece)
         for part in split(text, thousands)
         for sign in _signs(part)
+        for one in [_named(sign) or Part("", sign, sign)]
+        for piece in _union(one.value)
     ]
 
 
@@ -166,7 +173,7 @@ def rows(text: str) -> list[list[str]] | None:
     return [[entry.strip() for entry in cut(row, "&")] for row in rows] or None
 
 
-def union(text: str) -> list[str]:
+def _union(text: str) -> list[str]:
     """Return the sets that a text unites, one for most texts."""
     return [piece.strip() for piece in re.split(r"\\cup(?![a-z])", text)]
 
@@ -181,24 +188,10 @@ def renamed(gold: Part, answer: Part) -> Part:
     right, given = _FUNCTION.match(gold.text), _FUNCTION.match(answer.text)
     if not right or not given or right[1] != given[1] or right[2] == given[2]:
         return answer
-    symbols = re.findall(r"\\[A-Za-z]+|[A-Za-z]", answer.value)
-    if right[2] in symbols:
+    if right[2] in _SYMBOL.findall(answer.value):
         return answer
-    value = re.sub(
-        r"\\[A-Za-z]+|[A-Za-z]",
-        lambda found: right[2] if found[0] == given[2] else found[0],
-        answer.value,
-    )
-    return Part(answer.head, value, answer.text)
-
-
-def united(answers: Sequence[Part]) -> list[Part]:
-    r"""Return answers with those that unite sets cut into these: ``x < 2 or x > 3`` is a union.
-
-    >>> [part.value for part in united(parts(r"(-\infty,2)\cup(3,\infty)", True))]
-    ['(-\\infty,2)', '(3,\\infty)']
-    """
-    return [Part(one.head, piece, one.text) for one in answers for piece in union(one.value)]
+    value = _SYMBOL.sub(lambda found: right[2] if found[0] == given[2] else found[0], answer.value)
+    return answer._replace(value=value)
 
 
 def bracketed(text: str) -> tuple[str, list[str]] | None:
